@@ -1,0 +1,20 @@
+# Flags every target of ours is compiled with.
+add_library(tessera_flags INTERFACE)
+target_compile_options(tessera_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  # A fused multiply-add rounds once where a product and a sum round twice. Results must have the same
+  # bits on every CPU, so the compiler may not fuse where one target can and another cannot.
+  -ffp-contract=off)
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_flags INTERFACE
+    -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()
+if(TESSERA_FUZZ)
+  target_compile_options(tessera_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+find_program(TESSERA_CCACHE ccache)
+if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+endif()

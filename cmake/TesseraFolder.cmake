@@ -1,0 +1,53 @@
+# tessera_folder(codec USES math PACKAGES zstd::zstd) makes, from the files of one folder:
+#   tessera_codec   the library: every x.cc that is neither a test, a benchmark nor a fuzzer
+#   codec_test      every x_test.cc, when TESSERA_TESTS is on
+#   fuzz_x          one libFuzzer program per x_fuzz.cc, when TESSERA_FUZZ is on
+# USES names the folders below that this one may see; PACKAGES what it needs from outside, visible to those
+# above; PRIVATE_PACKAGES the same, hidden from them; TEST_PACKAGES what only its tests need.
+# Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
+# ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
+function(tessera_folder name)
+  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
+  list(TRANSFORM FOLDER_USES PREPEND tessera_ OUTPUT_VARIABLE below)
+
+  if(NOT sources)
+    message(FATAL_ERROR "src/${name} has no sources")
+  endif()
+  add_library(tessera_${name} STATIC ${sources})
+  add_library(tessera::${name} ALIAS tessera_${name})
+  set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(tessera_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
+  target_compile_features(tessera_${name} PUBLIC cxx_std_20)
+  target_link_libraries(tessera_${name}
+    PUBLIC ${below} ${FOLDER_PACKAGES}
+    PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${name})
+
+  if(TESSERA_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE
+      tessera_${name} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
+    target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    if(FOLDER_ONE_PROCESS)
+      add_test(NAME ${name} COMMAND ${name}_test)
+    else()
+      gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300)
+    endif()
+  endif()
+
+  if(TESSERA_FUZZ)
+    foreach(file IN LISTS fuzzers)
+      get_filename_component(stem ${file} NAME_WE)
+      string(REGEX REPLACE "_fuzz$" "" stem ${stem})
+      add_executable(fuzz_${stem} ${file})
+      target_link_libraries(fuzz_${stem} PRIVATE tessera_${name} tessera_flags -fsanitize=fuzzer)
+    endforeach()
+  endif()
+endfunction()

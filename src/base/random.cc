@@ -1,0 +1,97 @@
+#include "base/random.h"
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <numbers>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace tessera {
+namespace {
+
+using Words = std::array<std::uint32_t, 4>;
+
+Words philox(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
+  using Generator = r123::Philox4x32;
+  const auto word = [](std::uint64_t v, int i) {
+    return static_cast<std::uint32_t>(v >> (32 * i));
+  };
+  const Generator::ctr_type counter{{word(low, 0), word(low, 1), word(high, 0), word(high, 1)}};
+  const Generator::key_type k{{word(key, 0), word(key, 1)}};
+  const auto out = Generator{}(counter, k);
+  return {out[0], out[1], out[2], out[3]};
+}
+
+std::uint64_t joined(std::uint32_t low, std::uint32_t high) {
+  return low | std::uint64_t{high} << 32;
+}
+
+}  // namespace
+
+Random Random::fork(std::string_view purpose, std::uint64_t index) const {
+  // Draws use counters whose upper half is zero; a name that hashes to zero is made one, so forks
+  // never meet them.
+  const std::uint64_t name = hash_bytes(bytes_of(purpose));
+  const Words words = philox(key_, index, name == 0 ? 1 : name);
+  return Random(joined(words[0], words[1]));
+}
+
+std::uint32_t Random::bits() {
+  const std::uint64_t block = position_ / 4;
+  if (block != cached_block_) {
+    block_ = philox(key_, block, 0);
+    cached_block_ = block;
+  }
+  return block_[position_++ % 4];
+}
+
+std::uint64_t Random::bits64() {
+  const std::uint32_t low = bits();
+  return joined(low, bits());
+}
+
+double Random::uniform() {
+  return static_cast<double>(bits64() >> 11) * 0x1p-53;
+}
+
+std::uint64_t Random::below(std::uint64_t n) {
+  CHECK(n > 0);
+  // Lemire, "Fast random integer generation in an interval" (2019): the high half of a 128-bit
+  // product, with the few draws that would favour small numbers thrown away.
+  __extension__ using Wide = unsigned __int128;
+  Wide product = Wide{bits64()} * n;
+  if (static_cast<std::uint64_t>(product) < n) {
+    const std::uint64_t unfair = (0 - n) % n;
+    while (static_cast<std::uint64_t>(product) < unfair) product = Wide{bits64()} * n;
+  }
+  return static_cast<std::uint64_t>(product >> 64);
+}
+
+double Random::normal() {
+  // Box and Muller, one of the pair: throwing the other away keeps the state a key and a position.
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+std::vector<std::uint32_t> Random::sample(std::uint32_t n, std::uint32_t count) {
+  CHECK(count <= n);
+  // A Fisher-Yates shuffle that stops after `count` steps and remembers only the places it touched.
+  std::unordered_map<std::uint32_t, std::uint32_t> moved;
+  const auto at = [&](std::uint32_t place) {
+    const auto found = moved.find(place);
+    return found == moved.end() ? place : found->second;
+  };
+  std::vector<std::uint32_t> chosen;
+  chosen.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::uint32_t>(i + below(n - i));
+    chosen.push_back(at(place));
+    moved[place] = at(i);
+  }
+  return chosen;
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// One table per kind (codecs, sharings, protocols, ...). Being listed is what earns an entry its
+// help text, its conformance tests and its benchmark. An entry is any struct with a `name` and a
+// `summary`.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tessera {
+
+template <typename Entry>
+const Entry* find_entry(std::span<const Entry> table, std::string_view name) {
+  for (const Entry& entry : table)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+// For a name a user wrote: throws with the nearest known one. `kind` reads well in "there is no
+// codec 'gama'".
+template <typename Entry>
+const Entry& require_entry(std::span<const Entry> table, std::string_view kind,
+                           std::string_view name) {
+  if (const Entry* entry = find_entry(table, name)) return *entry;
+  std::vector<std::string_view> names;
+  for (const Entry& entry : table) names.push_back(entry.name);
+  throw std::invalid_argument(
+      fmt::format("there is no {} '{}'.{}", kind, name, suggestion(name, names)));
+}
+
+}  // namespace tessera

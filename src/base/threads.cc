@@ -1,0 +1,88 @@
+#include "base/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
+namespace tessera {
+
+struct Workers::Job {
+  const std::function<void(std::size_t, unsigned)>& body;
+  const std::size_t count;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex{};
+  std::size_t failed_index = 0;
+  std::exception_ptr failure{};
+};
+
+Workers::Workers(unsigned threads) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned worker = 1; worker < threads; ++worker)
+    pool_.emplace_back([this, worker] { work(worker); });
+}
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>& body) {
+  for_each(count, [&body](std::size_t index, unsigned) { body(index); });
+}
+
+void Workers::for_each(std::size_t count, const std::function<void(std::size_t, unsigned)>& body) {
+  Job job{.body = body, .count = count};
+  const bool share = count > 1 && !pool_.empty();
+  if (share) {
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = &job;
+      ++generation_;
+      busy_ = static_cast<unsigned>(pool_.size());
+    }
+    wake_.notify_all();
+  }
+  take_from(job, 0);
+  if (share) {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return busy_ == 0; });
+    job_ = nullptr;
+  }
+  if (job.failure) std::rethrow_exception(job.failure);
+}
+
+void Workers::work(unsigned worker) {
+  std::size_t seen = 0;
+  for (;;) {
+    Job* job = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return closing_ || generation_ != seen; });
+      if (closing_) return;
+      seen = generation_;
+      job = job_;
+    }
+    take_from(*job, worker);
+    const std::lock_guard lock(mutex_);
+    if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+void Workers::take_from(Job& job, unsigned worker) {
+  for (std::size_t index; (index = job.next.fetch_add(1)) < job.count;) {
+    try {
+      job.body(index, worker);
+    } catch (...) {
+      const std::lock_guard lock(job.mutex);
+      if (!job.failure || index < job.failed_index) {
+        job.failed_index = index;
+        job.failure = std::current_exception();
+      }
+    }
+  }
+}
+
+}  // namespace tessera

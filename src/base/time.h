@@ -1,0 +1,27 @@
+// Virtual time in integer nanoseconds. The clock has no now(): code that compiles cannot read the
+// wall clock by accident, and whoever drives a node hands it the time. Only live/ knows a real
+// clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tessera {
+
+using Duration = std::chrono::duration<std::int64_t, std::nano>;
+
+struct VirtualClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<VirtualClock>;
+  static constexpr bool is_steady = true;
+};
+
+using Instant = VirtualClock::time_point;
+
+constexpr double to_seconds(Duration d) {
+  return static_cast<double>(d.count()) * 1e-9;
+}
+
+}  // namespace tessera

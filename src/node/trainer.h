@@ -1,0 +1,48 @@
+// Learning on flat vectors, as the layers above see it: a trainer knows data, not peers. learn/
+// implements it with LibTorch; toy trainers need nothing.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/random.h"
+
+namespace tessera {
+
+// Local steps for one node, in place. `random` is a fork of its own (node and round), so that which
+// samples a node draws does not depend on who else trains, on the number of threads or on the
+// device.
+struct TrainJob {
+  NodeId node = 0;
+  std::span<float> model{};
+  Random random{0};
+  float loss = 0;  // Out: mean loss over the steps.
+};
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  virtual std::size_t dimension() const = 0;
+  virtual Vector initial_model() const = 0;
+  // One job on a live node; every node that starts at the same instant in the simulator.
+  virtual void train(std::span<TrainJob> cohort) = 0;
+};
+
+// How well a model does on data it has not seen.
+struct Score {
+  double accuracy = 0;  // Fraction right; for ratings, the fraction within the task's tolerance.
+  double loss = 0;      // Mean cross-entropy, or root mean square error for ratings.
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // One score per model, in order; models[i] belongs to nodes[i], which matters where nodes are
+  // tested on their own users' samples.
+  virtual std::vector<Score> evaluate(std::span<const NodeId> nodes,
+                                      std::span<const std::span<const float>> models) = 0;
+};
+
+}  // namespace tessera
