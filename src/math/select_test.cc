@@ -1,0 +1,113 @@
+#include "math/select.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+#include "math/simd.h"
+
+namespace tessera {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+
+Indices select(const Vector& scores, std::size_t k) {
+  Indices chosen;
+  select_largest(scores, k, chosen);
+  return chosen;
+}
+
+TEST(Select, ChoosesByMagnitudeAndListsAscending) {
+  EXPECT_EQ(select({1, -5, 3, 0, -4}, 3), (Indices{1, 2, 4}));
+}
+
+TEST(Select, NoneAllAndOne) {
+  EXPECT_EQ(select({1, 2, 3}, 0), Indices{});
+  EXPECT_EQ(select({1, 2, 3}, 3), (Indices{0, 1, 2}));
+  EXPECT_EQ(select({7}, 1), Indices{0});
+  EXPECT_EQ(select({}, 0), Indices{});
+}
+
+TEST(Select, TiesGoToTheLowerIndex) {
+  EXPECT_EQ(select({2, -2, 2, -2}, 2), (Indices{0, 1}));
+  EXPECT_EQ(select({0.0f, -0.0f, 0.0f}, 2), (Indices{0, 1}));
+  EXPECT_EQ(select(Vector(100000, 0.5f), 3), (Indices{0, 1, 2}));
+}
+
+TEST(Select, OrdersDenormalsInfinitiesAndNan) {
+  // Ascending: 0, a denormal, one, infinity, NaN.
+  const Vector scores = {1, kNan, 0, -kInf, kTiny, -kNan};
+  EXPECT_EQ(select(scores, 1), Indices{1});
+  EXPECT_EQ(select(scores, 2), (Indices{1, 5}));
+  EXPECT_EQ(select(scores, 3), (Indices{1, 3, 5}));
+  EXPECT_EQ(select(scores, 4), (Indices{0, 1, 3, 5}));
+  EXPECT_EQ(select(scores, 5), (Indices{0, 1, 3, 4, 5}));
+  // NaNs are equal whatever their sign and payload, so the lower index wins.
+  EXPECT_EQ(select({std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffffffffu)}, 1),
+            Indices{0});
+}
+
+// Data that strain the sample: few distinct values, sorted, heavy tails, mostly zero, periodic with
+// its stride.
+Vector scores_of(int kind, std::size_t n, Random random) {
+  Vector scores(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double u = random.uniform();
+    switch (kind) {
+      case 0:
+        scores[i] = static_cast<float>(random.normal());
+        break;
+      case 1:
+        scores[i] = static_cast<float>(std::floor(u * 4));
+        break;
+      case 2:
+        scores[i] = static_cast<float>(i);
+        break;
+      case 3:
+        scores[i] = static_cast<float>(std::pow(u, -3));
+        break;
+      case 4:
+        scores[i] = u < 0.95 ? 0 : static_cast<float>(u);
+        break;
+      case 5:
+        scores[i] = static_cast<float>(i % 128 == 0 ? 1 : 1000 + i % 7);
+        break;
+      default:
+        scores[i] = std::bit_cast<float>(random.bits());
+        break;
+    }
+  }
+  return scores;
+}
+
+TEST(Select, EveryTargetEqualsThePlainVersion) {
+  Random random(6);
+  for (int kind = 0; kind <= 6; ++kind) {
+    for (const std::size_t n : {2u, 15u, 16u, 17u, 2048u, 2049u, 5000u, 131072u}) {
+      const Vector scores = scores_of(kind, n, random.fork("scores", n));
+      for (const std::size_t k : {std::size_t{1}, n / 10, n * 37 / 100, n / 2, n - 1}) {
+        Indices expected;
+        plain::select_largest(scores, k, expected);
+        for (const std::string& target : simd_targets()) {
+          const UseSimdTarget forced(target);
+          ASSERT_EQ(select(scores, k), expected)
+              << target << " kind " << kind << " n " << n << " k " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(Select, ReusesItsOutput) {
+  Indices chosen = {9, 9, 9};
+  select_largest(Vector{1, 3, 2}, 1, chosen);
+  EXPECT_EQ(chosen, Indices{1});
+}
+
+}  // namespace
+}  // namespace tessera

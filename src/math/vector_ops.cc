@@ -1,0 +1,171 @@
+#include "math/vector_ops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "math/vector_ops.cc"
+#include <hwy/foreach_target.h>
+// foreach_target.h must come first.
+#include <hwy/highway.h>
+
+#include "base/check.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+
+// Runs `step` on whole vectors and `rest` on the elements left over.
+template <typename Step, typename Rest>
+HWY_INLINE void sweep(std::size_t count, Step step, Rest rest) {
+  const std::size_t lanes = hn::Lanes(Floats());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) step(i);
+  for (; i < count; ++i) rest(i);
+}
+
+void Add(float* x, const float* y, std::size_t count) {
+  const Floats d;
+  sweep(
+      count,
+      [&](std::size_t i) {
+        hn::StoreU(hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, x + i);
+      },
+      [&](std::size_t i) { x[i] += y[i]; });
+}
+
+void AddScaled(float* x, float a, const float* y, std::size_t count) {
+  const Floats d;
+  const auto va = hn::Set(d, a);
+  sweep(
+      count,
+      [&](std::size_t i) {
+        hn::StoreU(hn::Add(hn::LoadU(d, x + i), hn::Mul(va, hn::LoadU(d, y + i))), d, x + i);
+      },
+      [&](std::size_t i) { x[i] += a * y[i]; });
+}
+
+void Subtract(const float* a, const float* b, float* out, std::size_t count) {
+  const Floats d;
+  sweep(
+      count,
+      [&](std::size_t i) {
+        hn::StoreU(hn::Sub(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+      },
+      [&](std::size_t i) { out[i] = a[i] - b[i]; });
+}
+
+void AddPull(float* change, float weight, const float* theirs, const float* own,
+             std::size_t count) {
+  const Floats d;
+  const auto w = hn::Set(d, weight);
+  sweep(
+      count,
+      [&](std::size_t i) {
+        const auto gap = hn::Sub(hn::LoadU(d, theirs + i), hn::LoadU(d, own + i));
+        hn::StoreU(hn::Add(hn::LoadU(d, change + i), hn::Mul(w, gap)), d, change + i);
+      },
+      [&](std::size_t i) { change[i] += weight * (theirs[i] - own[i]); });
+}
+
+void DivideByCopies(float* sum, const std::uint32_t* copies, std::size_t count) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> di;
+  sweep(
+      count,
+      [&](std::size_t i) {
+        // Copies are fewer than 2^31, so the signed conversion is exact in the same cases as the
+        // unsigned one.
+        const auto n =
+            hn::ConvertTo(d, hn::LoadU(di, reinterpret_cast<const std::int32_t*>(copies) + i));
+        hn::StoreU(hn::Div(hn::LoadU(d, sum + i), n), d, sum + i);
+      },
+      [&](std::size_t i) { sum[i] /= static_cast<float>(copies[i]); });
+}
+
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+
+HWY_EXPORT(Add);
+HWY_EXPORT(AddScaled);
+HWY_EXPORT(Subtract);
+HWY_EXPORT(AddPull);
+HWY_EXPORT(DivideByCopies);
+
+void add(std::span<float> x, std::span<const float> y) {
+  CHECK(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(Add)(x.data(), y.data(), x.size());
+}
+
+void add_scaled(std::span<float> x, float a, std::span<const float> y) {
+  CHECK(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(AddScaled)(x.data(), a, y.data(), x.size());
+}
+
+void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
+  CHECK(a.size() == b.size());
+  CHECK(a.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(Subtract)(a.data(), b.data(), out.data(), out.size());
+}
+
+void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
+              std::span<const float> own) {
+  CHECK(change.size() == theirs.size());
+  CHECK(change.size() == own.size());
+  HWY_DYNAMIC_DISPATCH(AddPull)(change.data(), weight, theirs.data(), own.data(), change.size());
+}
+
+void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies) {
+  CHECK(sum.size() == copies.size());
+  HWY_DYNAMIC_DISPATCH(DivideByCopies)(sum.data(), copies.data(), sum.size());
+}
+
+// Scattered access gains nothing from SIMD here: loads and stores, one element each, are the cost.
+void add_pull_at(std::span<float> change, float weight, std::span<const std::uint32_t> indices,
+                 std::span<const float> theirs, std::span<const float> own) {
+  CHECK(indices.size() == theirs.size());
+  CHECK(change.size() == own.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::uint32_t at = indices[i];
+    change[at] += weight * (theirs[i] - own[at]);
+  }
+}
+
+void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
+            std::span<const std::uint32_t> indices, std::span<const float> values) {
+  CHECK(indices.size() == values.size());
+  CHECK(sum.size() == copies.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    sum[indices[i]] += values[i];
+    ++copies[indices[i]];
+  }
+}
+
+namespace plain {
+
+void add(std::span<float> x, std::span<const float> y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+}
+
+void add_scaled(std::span<float> x, float a, std::span<const float> y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * y[i];
+}
+
+void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
+}
+
+void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
+              std::span<const float> own) {
+  for (std::size_t i = 0; i < change.size(); ++i) change[i] += weight * (theirs[i] - own[i]);
+}
+
+void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] /= static_cast<float>(copies[i]);
+}
+
+}  // namespace plain
+}  // namespace tessera
+#endif  // HWY_ONCE

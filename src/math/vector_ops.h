@@ -1,0 +1,44 @@
+// The sums behind the averaging rules, on plain spans. Each function says its formula; every
+// element is computed with separate multiplications and additions in the order written, so all CPUs
+// give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace tessera {
+
+void add(std::span<float> x, std::span<const float> y);                  // x += y
+void add_scaled(std::span<float> x, float a, std::span<const float> y);  // x += a y
+void subtract(std::span<const float> a, std::span<const float> b,
+              std::span<float> out);  // out = a - b
+
+// change += weight (theirs - own): one neighbour's pull on a vector that is itself left alone until
+// all are heard.
+void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
+              std::span<const float> own);
+
+// The same where only some coordinates were sent: theirs[i] belongs to coordinate indices[i]. Work
+// is proportional to what arrived. Indices must be below the length of `change`: whoever decoded
+// them has checked.
+void add_pull_at(std::span<float> change, float weight, std::span<const std::uint32_t> indices,
+                 std::span<const float> theirs, std::span<const float> own);
+
+// sum[indices[i]] += values[i], ++copies[indices[i]]: what fragments add up to before
+// divide_by_copies.
+void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
+            std::span<const std::uint32_t> indices, std::span<const float> values);
+void divide_by_copies(std::span<float> sum,
+                      std::span<const std::uint32_t> copies);  // sum /= copies
+
+// The plain loops the fast versions are held to.
+namespace plain {
+void add(std::span<float> x, std::span<const float> y);
+void add_scaled(std::span<float> x, float a, std::span<const float> y);
+void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out);
+void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
+              std::span<const float> own);
+void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies);
+}  // namespace plain
+
+}  // namespace tessera
