@@ -1,0 +1,273 @@
+#include "tidy/rules.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/text.h"
+#include "tidy/layers.h"
+
+namespace tessera::tidy {
+namespace {
+
+using Report = Rule::Report;
+
+constexpr std::size_t kColumnsMax = 100;
+constexpr std::size_t kFunctionLinesMax = 60;
+constexpr std::size_t kFileLinesMax = 500;
+
+// "codec/wire.h" for #include "codec/wire.h", "<torch/torch.h" for #include <torch/torch.h>.
+std::string_view included(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with("#include")) return {};
+  line = trimmed(line.substr(8));
+  if (line.starts_with('<')) return line.substr(0, line.find('>'));
+  if (line.starts_with('"')) return line.substr(1, line.find('"', 1) - 1);
+  return {};
+}
+
+void check_includes(const File& file, const Tree& tree, Report& report) {
+  if (!file.is_cpp() || file.folder().empty()) return;
+  const std::set<std::string> visible = visible_from(file.folder(), tree);
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    const std::string_view path = included(file.lines[i]);
+    if (path.empty() || path.starts_with('<')) continue;
+    const std::string folder(path.substr(0, path.find('/')));
+    if (folder == path)
+      report.add(i, fmt::format("\"{}\" has no folder: write the path from src/", path));
+    else if (!visible.contains(folder))
+      report.add(i, fmt::format("{}/ does not see {}/: name it after USES in src/{}/CMakeLists.txt "
+                                "if it is a lower layer, else move the code",
+                                file.folder(), folder, file.folder()));
+  }
+}
+
+void check_link_lines(const File& file, const Tree& tree, Report& report) {
+  const std::string_view folder = file.folder();
+  if (folder.empty() || !file.ends_with("/CMakeLists.txt")) return;
+  if (rank_of(folder) < 0)
+    return report.add(0, fmt::format("{}/ has no place in the order of folders: add it to "
+                                     "src/tidy/layers.cc and DESIGN.md",
+                                     folder));
+  for (const std::string& below : used_directly(folder, tree))
+    if (rank_of(below) >= rank_of(folder))
+      report.add(0, fmt::format("{}/ may not use {}/, which is not a lower layer", folder, below));
+}
+
+void check_heavy_includes(const File& file, const Tree&, Report& report) {
+  struct Owned {
+    std::string_view prefix;
+    std::string_view folder;
+  };
+  constexpr std::array kOwned = {Owned{"<torch/", "learn"}, Owned{"<ATen/", "learn"},
+                                 Owned{"<c10/", "learn"}, Owned{"<zmq", "live"},
+                                 Owned{"<mpi.h", "live"}};
+  if (!file.is_cpp()) return;
+  for (std::size_t i = 0; i < file.lines.size(); ++i)
+    for (const Owned& owned : kOwned)
+      if (included(file.lines[i]).starts_with(owned.prefix) && file.folder() != owned.folder)
+        report.add(i, fmt::format("only {}/ sees {}...>: go through its interface", owned.folder,
+                                  owned.prefix));
+}
+
+// A call of the C function time(); members of that name are fine.
+bool calls_time(std::string_view line) {
+  for (std::string_view call : {"time(nullptr)", "time(NULL)", "time(0)", "time(&"}) {
+    const std::size_t at = line.find(call);
+    if (at != line.npos && (at == 0 || line[at - 1] != '.')) return true;
+  }
+  return false;
+}
+
+void check_clock(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp() || file.folder() == "live" || file.path == "src/base/bench.cc") return;
+  for (std::size_t i = 0; i < file.code.size(); ++i) {
+    bool found = calls_time(file.code[i]);
+    for (std::string_view word : {"system_clock", "steady_clock", "high_resolution_clock",
+                                  "gettimeofday", "clock_gettime", "timespec_get"})
+      found = found || has_word(file.code[i], word);
+    if (found)
+      report.add(i, "reads the wall clock outside live/: take an Instant from whoever drives you");
+  }
+}
+
+void check_randomness(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp()) return;
+  for (std::size_t i = 0; i < file.code.size(); ++i) {
+    const std::string& line = file.code[i];
+    bool found = line.find("_distribution<") != line.npos;
+    for (std::string_view word :
+         {"rand", "randn", "randint", "randperm", "srand", "drand48", "random_device", "mt19937",
+          "mt19937_64", "default_random_engine", "std::shuffle"})
+      found = found || has_word(line, word);
+    if (found)
+      report.add(i, "draws outside the seed's tree: fork a Random (base/random.h) for the purpose");
+  }
+}
+
+bool has_machine_path(std::string_view line) {
+  for (std::string_view root : {"home", "root", "work", "Users", "mnt", "scratch", "tmp"}) {
+    const std::size_t at = line.find(fmt::format("/{}/", root));
+    // The middle of a longer path, a variable or a web address is not a place on this machine.
+    constexpr std::string_view kBefore = " \t\"'`=:(<[,";
+    if (at != line.npos && (at == 0 || kBefore.find(line[at - 1]) != kBefore.npos)) return true;
+  }
+  return false;
+}
+
+void check_paths(const File& file, const Tree&, Report& report) {
+  for (std::size_t i = 0; i < file.lines.size(); ++i)
+    if (has_machine_path(file.lines[i]))
+      report.add(i, "names a place on one machine: take it from a flag, or from the source folder");
+}
+
+void check_leftovers(const File& file, const Tree&, Report& report) {
+  for (std::size_t i = 0; i < file.lines.size(); ++i)
+    for (std::string_view word : {"FIX"
+                                  "ME",
+                                  "TO"
+                                  "DO",
+                                  "XX"
+                                  "X"})
+      if (has_word(file.lines[i], word))
+        report.add(i, fmt::format("leftover {}: do it, or open an issue", word));
+}
+
+void check_line_length(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp()) return;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    std::size_t columns = 0;  // Bytes that continue a UTF-8 character take no column.
+    for (char c : file.lines[i]) columns += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (columns > kColumnsMax)
+      report.add(i, fmt::format("{} columns, {} at most: run clang-format", columns, kColumnsMax));
+  }
+}
+
+void check_function_length(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp()) return;
+  for (const FunctionLines& body : functions_of(file)) {
+    const std::size_t length = body.last - body.first + 1;
+    if (length <= kFunctionLinesMax) continue;
+    bool excused = false;
+    for (std::size_t i = body.first > 4 ? body.first - 4 : 0; i <= body.last; ++i)
+      excused = excused || file.lines[i].find("tidy: long because ") != std::string::npos;
+    if (!excused)
+      report.add(body.first, fmt::format("a function of {} lines, {} at most: split it, or say "
+                                         "'// tidy: long because ...' above it",
+                                         length, kFunctionLinesMax));
+  }
+}
+
+void check_file_length(const File& file, const Tree&, Report& report) {
+  if (!file.ends_with(".md") && file.lines.size() > kFileLinesMax)
+    report.add(file.lines.size() - 1,
+               fmt::format("{} lines, {} at most: a file is a page, split it", file.lines.size(),
+                           kFileLinesMax));
+}
+
+// A library file implements the header of its name, or says in its first lines what it is for.
+void check_companion(const File& file, const Tree& tree, Report& report) {
+  if (file.folder().empty() || !file.ends_with(".cc") || file.ends_with("_test.cc")) return;
+  const std::string header = file.path.substr(0, file.path.size() - 2) + "h";
+  const bool explained = !file.lines.empty() && file.lines[0].starts_with("// ");
+  if (!tree.contains(header) && !explained)
+    report.add(0,
+               fmt::format("there is no {}: begin with a comment that says what this file is for",
+                           header));
+}
+
+void check_header(const File& file, const Tree&, Report& report) {
+  if (!file.ends_with(".h")) return;
+  std::size_t i = 0;
+  while (i < file.lines.size() && file.lines[i].starts_with("//")) ++i;
+  if (i == 0) report.add(0, "begin with a comment a newcomer can stop after");
+  if (i == file.lines.size() || file.lines[i] != "#pragma once")
+    report.add(i, "'#pragma once' belongs right below the opening comment");
+}
+
+void check_using(const File& file, const Tree&, Report& report) {
+  if (!file.ends_with(".h")) return;
+  for (std::size_t i = 0; i < file.code.size(); ++i)
+    if (file.code[i].find("using namespace ") != std::string::npos &&
+        file.code[i].find("literals") == std::string::npos)
+      report.add(i, "'using namespace' in a header reaches everyone who includes it: name things");
+}
+
+void check_shell(const File& file, const Tree&, Report& report) {
+  if (!file.is_shell()) return;
+  if (file.lines.empty() || file.lines[0] != "#!/usr/bin/env bash")
+    report.add(0, "begin with '#!/usr/bin/env bash'");
+  std::size_t i = 0;
+  while (i < file.lines.size() && (file.lines[i].empty() || file.lines[i][0] == '#')) ++i;
+  if (i == file.lines.size() || file.lines[i] != "set -euo pipefail")
+    report.add(i, "'set -euo pipefail' must be the first command, so that no failure goes unseen");
+}
+
+// Reports the targets of [text](target) in one line that are neither in the tree nor elsewhere.
+void check_links_of_line(const File& file, std::size_t i, const Tree& tree, Report& report) {
+  namespace fs = std::filesystem;
+  const std::string& line = file.lines[i];
+  for (std::size_t at = line.find("]("); at != line.npos; at = line.find("](", at + 1)) {
+    std::string target = line.substr(at + 2, line.find(')', at) - at - 2);
+    target = target.substr(0, target.find('#'));
+    if (target.empty() || target.find(':') != target.npos) continue;
+    const std::string path =
+        (fs::path(file.path).parent_path() / target).lexically_normal().generic_string();
+    const auto next = tree.lower_bound(path);  // A folder exists if some file in it does.
+    const bool exists = next != tree.end() && next->first.starts_with(path);
+    if (!exists && path != "LICENSE")
+      report.add(i, fmt::format("links to {}, which does not exist", path));
+  }
+}
+
+void check_links(const File& file, const Tree& tree, Report& report) {
+  if (!file.ends_with(".md")) return;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) check_links_of_line(file, i, tree, report);
+}
+
+constexpr std::array kRules = {
+    Rule{"includes", "a folder includes itself and what its link line names", check_includes},
+    Rule{"layers", "a folder's link line names lower layers only", check_link_lines},
+    Rule{"owned", "LibTorch is seen by learn/ only, ZeroMQ and MPI by live/", check_heavy_includes},
+    Rule{"clock", "no wall clock outside live/ and the benchmark's timer", check_clock},
+    Rule{"randomness", "every draw descends from the seed", check_randomness},
+    Rule{"paths", "no paths of one machine", check_paths},
+    Rule{"leftovers", "no notes to self", check_leftovers},
+    Rule{"columns", "lines of at most 100 columns", check_line_length},
+    Rule{"functions", "functions of at most 60 lines, or a reason", check_function_length},
+    Rule{"files", "files of at most 500 lines", check_file_length},
+    Rule{"companion", "every source has a header or says what it is for", check_companion},
+    Rule{"header", "headers explain themselves and are included once", check_header},
+    Rule{"using", "headers open no namespaces", check_using},
+    Rule{"shell", "scripts stop at the first failure", check_shell},
+    Rule{"links", "links in pages lead somewhere", check_links},
+};
+
+}  // namespace
+
+void Rule::Report::add(std::size_t line, std::string_view what) {
+  findings_.push_back(fmt::format("{}:{}: {}: {}", file_.path, line + 1, rule_, what));
+}
+
+std::span<const Rule> rules() {
+  return kRules;
+}
+
+Findings check_file(const Rule& rule, const File& file, const Tree& tree) {
+  Findings findings;
+  Rule::Report report(rule.name, file, findings);
+  rule.check(file, tree, report);
+  return findings;
+}
+
+Findings check_tree(const Tree& tree) {
+  Findings findings;
+  for (const auto& [path, file] : tree)
+    for (const Rule& rule : rules())
+      for (std::string& finding : check_file(rule, file, tree))
+        findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace tessera::tidy
