@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test: scripts/test.sh [PART...]
+#
+#   core     everything that does not see LibTorch, optimised; the part to run while working
+#   dev      the same under the address and undefined-behaviour sanitizers
+#   tsan     the folders with threads under the thread sanitizer
+#   fuzz     a few seconds of mutated bytes for every decoder
+#   release  the folders that see LibTorch
+#   style    clang-format and the house rules
+#
+# All parts by default. Output goes to build/test-logs; what failed is printed. The last line but the
+# table of times says how many passed and failed, and the exit status is 0 only if nothing failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly parts=(core dev tsan fuzz release style)
+readonly logs=build/test-logs
+readonly threaded=(base sim live)
+readonly fuzz_seconds_each=5
+passed=0
+failed=0
+declare -A seconds_of=()
+
+say() { echo "test: $*"; }
+
+fail() {
+  failed=$((failed + 1))
+  say "FAILED: $*"
+}
+
+# Runs a command with its output in a log; prints the end of the log if it fails.
+quietly() {
+  local log=$logs/$1.log
+  shift
+  if "$@" >"$log" 2>&1; then return 0; fi
+  echo "---- $* (the end of $log)"
+  tail -n 200 "$log"
+  return 1
+}
+
+# Newer kernels place programs where the sanitizers of GCC 12 and Clang 14 do not expect them.
+unshuffled() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+build() {  # PRESET [TARGET...]
+  local preset=$1
+  shift
+  local targets=()
+  [[ $# -gt 0 ]] && targets=(--target "$@")
+  quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON &&
+    quietly "$preset-build" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
+}
+
+# Runs a preset's tests and adds them to the count; ctest's closing line has the numbers.
+run_ctest() {  # PRESET [FLAG...]
+  local preset=$1 ok=yes bad all
+  shift
+  quietly "$preset-test" unshuffled ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@" ||
+    ok=no
+  read -r bad all < <(sed -nE \
+    's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$logs/$preset-test.log") ||
+    { fail "$preset: ctest did not finish" && return; }
+  passed=$((passed + all - bad))
+  failed=$((failed + bad))
+  if [[ $ok == no && $bad -eq 0 ]]; then fail "$preset: ctest"; fi
+}
+
+build_and_test() {  # PRESET
+  if build "$1"; then run_ctest "$1"; else fail "$1 does not build"; fi
+}
+
+part_core() { build_and_test core; }
+
+part_dev() { build_and_test dev; }
+
+part_tsan() {
+  local folder folders=()
+  for folder in "${threaded[@]}"; do
+    compgen -G "src/$folder/*_test.cc" >/dev/null && folders+=("$folder")
+  done
+  if build tsan "${folders[@]/%/_test}"; then
+    run_ctest tsan -L "^($(IFS='|' && echo "${folders[*]}"))\$"
+  else
+    fail "tsan does not build"
+  fi
+}
+
+part_fuzz() {
+  local count
+  count=$(find src -name '*_fuzz.cc' | wc -l)
+  if [[ $count -eq 0 ]]; then return; fi
+  if quietly fuzz scripts/fuzz.sh $((fuzz_seconds_each * (count + 1) / 2)); then
+    passed=$((passed + count))
+  else
+    fail "fuzzing"
+  fi
+}
+
+part_release() {
+  if [[ ! -d src/learn ]]; then return; fi
+  if ! build release; then
+    fail "release does not build"
+    return
+  fi
+  # Folders below learn/ were tested by the core part, from the same sources and flags.
+  local below
+  below=$(ctest --preset core --print-labels | sed -nE 's/^  (\w+)$/\1/p' | paste -sd'|')
+  run_ctest release -LE "^(${below:-none})\$"
+}
+
+part_style() {
+  local files=()
+  mapfile -t files < <(find src cmake -name '*.cc' -o -name '*.h')
+  if quietly format clang-format-14 --dry-run -Werror "${files[@]}"; then
+    passed=$((passed + 1))
+  else
+    fail "the layout: run clang-format-14 -i on the files above"
+  fi
+  if build core tidy_test; then
+    run_ctest core -L '^tidy$'
+  else
+    fail "the house rules do not build"
+  fi
+}
+
+report() {
+  local part
+  echo
+  for part in setup "${parts[@]}"; do
+    if [[ -n ${seconds_of[$part]:-} ]]; then printf '%-8s %5d s\n' "$part" "${seconds_of[$part]}"; fi
+  done
+  printf '%-8s %5d s\n\n' total "$SECONDS"
+  echo "$passed passed, $failed failed"
+}
+
+main() {
+  local chosen=("$@") part before needs=(build core test)
+  [[ $# -gt 0 ]] || chosen=("${parts[@]}")
+  for part in "${chosen[@]}"; do
+    if [[ " ${parts[*]} " != *" $part "* ]]; then
+      say "there is no part called '$part'. Known: ${parts[*]}."
+      return 2
+    fi
+    [[ $part == release && -d src/learn ]] && needs+=(learn)
+  done
+  mkdir -p "$logs"
+  SECONDS=0
+  scripts/setup.sh "${needs[@]}"
+  seconds_of[setup]=$SECONDS
+  for part in "${chosen[@]}"; do
+    before=$SECONDS
+    local passed_before=$passed failed_before=$failed
+    say "$part"
+    "part_$part"
+    seconds_of[$part]=$((SECONDS - before))
+    say "$part: $((passed - passed_before)) ok, $((failed - failed_before)) not ok," \
+      "$((SECONDS - before)) s"
+  done
+  report
+  [[ $failed -eq 0 ]]
+}
+
+main "$@"
