@@ -107,7 +107,7 @@ void check_randomness(const File& file, const Tree&, Report& report) {
 }
 
 bool has_machine_path(std::string_view line) {
-  for (std::string_view root : {"home", "root", "work", "Users", "mnt", "scratch", "tmp"}) {
+  for (std::string_view root : {"home", "root", "work", "Users", "mnt", "scratch"}) {
     const std::size_t at = line.find(fmt::format("/{}/", root));
     // The middle of a longer path, a variable or a web address is not a place on this machine.
     constexpr std::string_view kBefore = " \t\"'`=:(<[,";
@@ -166,12 +166,14 @@ void check_file_length(const File& file, const Tree&, Report& report) {
                            kFileLinesMax));
 }
 
-// A library file implements the header of its name, or says in its first lines what it is for.
+// A library file implements the header of its name, or says in its first line what it is for.
+// Tests, benchmarks and fuzzers are found by their endings, commands by the program's table.
 void check_companion(const File& file, const Tree& tree, Report& report) {
-  if (file.folder().empty() || !file.ends_with(".cc") || file.ends_with("_test.cc")) return;
+  if (file.folder().empty() || !file.ends_with(".cc") || file.folder() == "cli") return;
+  for (std::string_view ending : {"_test.cc", "_bench.cc", "_fuzz.cc"})
+    if (file.ends_with(ending)) return;
   const std::string header = file.path.substr(0, file.path.size() - 2) + "h";
-  const bool explained = !file.lines.empty() && file.lines[0].starts_with("// ");
-  if (!tree.contains(header) && !explained)
+  if (!tree.contains(header) && (file.lines.empty() || !file.lines[0].starts_with("// ")))
     report.add(0,
                fmt::format("there is no {}: begin with a comment that says what this file is for",
                            header));
