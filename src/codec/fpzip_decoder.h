@@ -27,7 +27,8 @@ Result<void> decode_fpzip(ByteSpan payload, std::span<float> values);
 
 // The most values that a payload of so many bytes can hold, so that a caller can refuse a count
 // before it allocates. A value costs at least log2(1024 / 1023) bits, because the 64 symbols other
-// than its own keep at least 64 of the model's 65,536 shares: about 5,675 values a byte.
+// than its own keep at least 64 of the model's 65,536 shares: at most 5,676 values for each byte
+// after the first 26. (A million zeros, the cheapest there are, take 325 bytes.)
 std::size_t fpzip_values_bound(std::size_t payload_bytes);
 
 }  // namespace tessera
