@@ -1,0 +1,81 @@
+#include "base/bench.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/table.h"
+#include "cli/command.h"
+#include "math/math_bench.h"
+#include "math/simd.h"
+
+namespace tessera {
+namespace {
+
+struct Benchmark {
+  std::string_view name{};
+  std::string_view summary{};
+  void (*run)(Bench&) = nullptr;
+};
+
+constexpr std::array kBenchmarks = {
+    Benchmark{"wavelet", "transform and inverse beside memcpy and PyWavelets", bench_wavelet},
+    Benchmark{"select", "the largest magnitudes beside std::nth_element", bench_select},
+};
+
+struct Arguments {
+  std::vector<std::string> names{};
+  std::vector<std::size_t> sizes{};
+  bool quick = false;
+  bool no_python = false;
+};
+
+int run(const Arguments& arguments) {
+  BenchOptions options;
+  if (arguments.quick) {
+    // Small enough for the test suite: shows that every benchmark runs and verifies, not how fast
+    // it is.
+    options.sizes = {10'000};
+    options.seconds_per_contender = 0.01;
+  }
+  if (!arguments.sizes.empty()) options.sizes = arguments.sizes;
+  options.python = !arguments.no_python && !arguments.quick;
+  std::vector<const Benchmark*> chosen;
+  for (const std::string& name : arguments.names)
+    chosen.push_back(&require_entry(std::span<const Benchmark>(kBenchmarks), "benchmark", name));
+  if (chosen.empty())
+    for (const Benchmark& benchmark : kBenchmarks) chosen.push_back(&benchmark);
+  fmt::print(
+      "SIMD: {}. Medians on one core, contenders in turns; GB/s counts the floats' own bytes.\n",
+      simd_target());
+  Bench bench(options);
+  for (const Benchmark* benchmark : chosen) benchmark->run(bench);
+  bench.print_goals();
+  return 0;
+}
+
+}  // namespace
+
+Action add_bench(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  std::string names;
+  for (const Benchmark& benchmark : kBenchmarks)
+    names += fmt::format("\n  {:<10} {}", benchmark.name, benchmark.summary);
+  parser.add_option("name", arguments->names, "Benchmarks to run (default: all):" + names);
+  parser
+      .add_option("--sizes", arguments->sizes,
+                  "Floats per vector (default: 89834,1000000,10000000)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 31));
+  parser.add_flag("--quick", arguments->quick,
+                  "Tiny inputs, a second in all: does everything still run?");
+  parser.add_flag("--no-python", arguments->no_python, "Leave the Python references out");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace tessera

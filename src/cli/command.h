@@ -1,0 +1,24 @@
+// The program's commands, one file each. A command adds its options to the parser and returns the
+// action to run when it is the one chosen; actions return the exit code: 0 done, 1 failed, 2 asked
+// wrongly.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace tessera {
+
+using Action = std::function<int()>;
+
+struct Command {
+  std::string_view name{};
+  std::string_view summary{};
+  Action (*add)(CLI::App& parser) = nullptr;
+};
+
+Action add_bench(CLI::App& parser);
+Action add_list(CLI::App& parser);
+
+}  // namespace tessera
