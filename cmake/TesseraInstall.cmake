@@ -1,14 +1,39 @@
 # `cmake --install` puts program, libraries, headers and a package file where find_package(tessera) looks.
 include(CMakePackageConfigHelpers)
 
+# What the folders link to, the package file must find again on the machine of whoever uses them. That list
+# is read from the link lines, so that it cannot fall behind them: "fmt::fmt" asks for the package fmt; a
+# library given by its path, which may be another path there, is searched for by name.
+set(TESSERA_FIND_PACKAGES "")
+set(TESSERA_FIND_LIBRARIES "")
 get_property(folders GLOBAL PROPERTY TESSERA_FOLDERS)
 foreach(folder IN LISTS folders)
+  get_target_property(links tessera_${folder} INTERFACE_LINK_LIBRARIES)
+  set(links_elsewhere "")
+  foreach(link IN LISTS links)
+    if(link MATCHES "([A-Za-z0-9_]+)::")
+      list(APPEND TESSERA_FIND_PACKAGES ${CMAKE_MATCH_1})
+    elseif(link MATCHES "torch")
+      list(APPEND TESSERA_FIND_PACKAGES Torch)
+    elseif(link MATCHES "/lib([a-z0-9_]+)\\.(so|a)")
+      set(name ${CMAKE_MATCH_1})
+      list(APPEND TESSERA_FIND_LIBRARIES ${name})
+      set(link "$<BUILD_INTERFACE:${link}>$<INSTALL_INTERFACE:$<LINK_ONLY:tessera::lib${name}>>")
+    endif()
+    list(APPEND links_elsewhere ${link})
+  endforeach()
+  set_target_properties(tessera_${folder} PROPERTIES INTERFACE_LINK_LIBRARIES "${links_elsewhere}")
+
   install(TARGETS tessera_${folder} EXPORT tessera ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder}
           FILES_MATCHING PATTERN "*.h")
 endforeach()
+list(REMOVE_DUPLICATES TESSERA_FIND_PACKAGES)
+list(REMOVE_DUPLICATES TESSERA_FIND_LIBRARIES)
+
 install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+              ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
@@ -18,3 +43,13 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tessera-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
         DESTINATION ${package_dir})
+
+# Installs into an empty folder and builds a small program against it. Sanitized libraries would ask the
+# same of the program, so those builds leave it out.
+if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
+  add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
+    -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${CMAKE_CURRENT_LIST_DIR}/consumer
+    -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${CMAKE_PREFIX_PATH}
+    -P ${CMAKE_CURRENT_LIST_DIR}/consumer/check.cmake)
+  set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)
+endif()
