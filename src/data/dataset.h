@@ -46,6 +46,7 @@ struct LoadedData {
   std::shared_ptr<const Dataset> test{};
   std::vector<std::uint32_t> train_users{};  // One per training sample, or empty.
   std::vector<std::uint32_t> test_users{};
+  std::vector<std::string> class_names{};  // One per class where the files or the set name them.
 };
 
 }  // namespace tessera

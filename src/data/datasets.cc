@@ -1,0 +1,77 @@
+#include "data/datasets.h"
+
+#include <array>
+
+#include "base/table.h"
+#include "data/cifar10.h"
+#include "data/idx.h"
+#include "data/image_folder.h"
+#include "data/leaf_sets.h"
+#include "data/movielens.h"
+#include "data/synthetic.h"
+#include "data/views.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array<DatasetKind, 11> kDatasets = {{
+    {"synthetic", "synthetic:samples=4000,test=1000,classes=10,shape=1/16/16,noise=1,users=0",
+     "bumps under noise, made up on the spot; needs no file", load_synthetic},
+    {"cifar10", "cifar10:dir=data/cifar-10-batches-bin,scale=signed",
+     "60,000 colour images of 10 things, 32 x 32 (binary version)", load_cifar10},
+    {"mnist", "mnist:dir=data/mnist,scale=unit", "70,000 handwritten digits, 28 x 28", load_mnist},
+    {"fashion-mnist", "fashion-mnist:dir=/usr/share/datasets/fashion-mnist,scale=unit",
+     "70,000 garments of 10 kinds, 28 x 28 (Debian package dataset-fashion-mnist)",
+     load_fashion_mnist},
+    {"emnist", "emnist:dir=data/emnist,split=balanced,scale=unit",
+     "handwritten digits and letters, 28 x 28, in six splits", load_emnist},
+    {"idx", "idx:dir=FOLDER,prefix=,classes=0,transposed=no,scale=unit",
+     "any four IDX files of images and labels, gzipped or plain", load_idx},
+    {"images", "images:dir=FOLDER,size=32,resize=yes,channels=3,test=0.2,seed=1,scale=signed",
+     "your own JPEG or PNG images, a sub-folder per class", load_image_folder},
+    {"movielens", "movielens:dir=data/ml-latest-small,seed=1",
+     "ratings of films by users, 70% of each user's to train on", load_movielens},
+    {"femnist", "femnist:dir=data/femnist,scale=unit",
+     "handwritten characters of 62 classes by writer (LEAF)", load_femnist},
+    {"shakespeare", "shakespeare:dir=data/shakespeare",
+     "80 characters of a role and the one that follows (LEAF)", load_shakespeare},
+    {"celeba", "celeba:dir=data/celeba,images=FOLDER,resize=no,scale=raw",
+     "faces, 84 x 84, smiling or not, by person (LEAF)", load_celeba},
+}};
+
+constexpr std::int64_t kAll = 0;
+
+std::size_t limit_option(Options& options, std::string_view key) {
+  return static_cast<std::size_t>(options.integer(key, kAll, at_least(0)));
+}
+
+void thin(std::size_t limit, std::shared_ptr<const Dataset>& half,
+          std::vector<std::uint32_t>& users) {
+  if (limit == kAll || limit >= half->size()) return;
+  Indices places = spread(half->size(), limit);
+  if (!users.empty()) {
+    for (std::size_t i = 0; i < places.size(); ++i) users[i] = users[places[i]];
+    users.resize(places.size());
+  }
+  half = std::make_shared<Subset>(std::move(half), std::move(places));
+}
+
+}  // namespace
+
+std::span<const DatasetKind> datasets() {
+  return kDatasets;
+}
+
+Result<LoadedData> load_dataset(std::string_view spec) {
+  Options options(parse_spec(spec));
+  const DatasetKind& kind = require_entry(datasets(), "dataset", options.name());
+  const std::size_t limit = limit_option(options, "limit");
+  const std::size_t test_limit = limit_option(options, "test_limit");
+  Result<LoadedData> data = kind.load(options);
+  if (!data) return data;
+  thin(limit, data->train, data->train_users);
+  thin(test_limit, data->test, data->test_users);
+  return data;
+}
+
+}  // namespace tessera

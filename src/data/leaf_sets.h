@@ -1,0 +1,28 @@
+// The three LEAF sets of the JWINS paper.
+//
+//   femnist      28 x 28 grey pixels, 62 characters; a user is a writer
+//   shakespeare  80 characters and the one that follows; a user is a role
+//   celeba       84 x 84 RGB images from a folder, smiling or not; a user is a person
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/spec.h"
+#include "data/dataset.h"
+
+namespace tessera {
+
+inline constexpr std::uint32_t kShakespeareVocabulary = 92;
+
+// The number of a character in the vocabulary, which has 92 entries of which two are never used:
+// both braces stand in it twice, and the second one counts, as in the Python reference.
+std::optional<std::uint8_t> shakespeare_token(char character);
+
+Result<LoadedData> load_femnist(Options& options);
+Result<LoadedData> load_shakespeare(Options& options);
+Result<LoadedData> load_celeba(Options& options);
+
+}  // namespace tessera

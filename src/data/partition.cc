@@ -1,0 +1,72 @@
+#include "data/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/table.h"
+#include "data/partition_kinds.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array<PartitionKind, 5> kPartitions = {{
+    {"iid", "iid", "shuffled and dealt evenly: every node sees every class", deal_iid},
+    {"shards", "shards:per_node=2",
+     "per node a few windows of the label-sorted training set (JWINS, DivShare)", deal_shards},
+    {"dirichlet", "dirichlet:alpha=0.1,least=1",
+     "each class divided by random shares; a smaller alpha is more uneven", deal_dirichlet},
+    {"users", "users:test=all", "whole users or writers, shuffled, in equal numbers", deal_users},
+    {"consecutive", "consecutive:test=own",
+     "whole users in the order of their ids (MovieLens); the first nodes hold one more",
+     deal_consecutive},
+}};
+
+}  // namespace
+
+std::span<const PartitionKind> partitions() {
+  return kPartitions;
+}
+
+void require_classes(const LoadedData& data, const Options& options) {
+  if (data.task.classes == 0)
+    throw std::invalid_argument(
+        fmt::format("{}: {} has ratings, not classes; use consecutive, users or iid",
+                    options.name(), data.name));
+}
+
+Partition deal_iid(const LoadedData& data, std::uint32_t nodes, Options& options,
+                   const Random& random) {
+  options.done();
+  Indices order(data.train->size());
+  std::iota(order.begin(), order.end(), 0u);
+  Random(random).shuffle(std::span(order));
+  Partition partition{.train = std::vector<Indices>(nodes)};
+  for (std::size_t i = 0; i < order.size(); ++i) partition.train[i % nodes].push_back(order[i]);
+  return partition;
+}
+
+Partition partition_data(const LoadedData& data, std::string_view spec, std::uint32_t nodes,
+                         const Random& random) {
+  CHECK(nodes > 0);
+  Options options(parse_spec(spec));
+  const PartitionKind& kind = require_entry(partitions(), "partition", options.name());
+  if (nodes > data.train->size())
+    throw std::invalid_argument(
+        fmt::format("{}: {} nodes cannot share the {} training samples of {}; use fewer nodes or "
+                    "more samples",
+                    kind.name, nodes, data.train->size(), data.name));
+  Partition partition = kind.deal(data, nodes, options, random.fork("partition").fork(kind.name));
+  CHECK(partition.train.size() == nodes);
+  for (std::vector<Indices>* half : {&partition.train, &partition.test})
+    for (Indices& own : *half) {
+      CHECK(!own.empty());
+      std::sort(own.begin(), own.end());
+    }
+  return partition;
+}
+
+}  // namespace tessera

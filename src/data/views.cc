@@ -1,0 +1,61 @@
+#include "data/views.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace tessera {
+
+Subset::Subset(std::shared_ptr<const Dataset> whole, Indices indices)
+    : whole_(std::move(whole)), indices_(std::move(indices)) {
+  for (const std::uint32_t index : indices_) CHECK(index < whole_->size());
+}
+
+float Subset::get(std::size_t index, std::span<float> features) const {
+  CHECK(index < indices_.size());
+  return whole_->get(indices_[index], features);
+}
+
+Normalized::Normalized(std::shared_ptr<const Dataset> raw, Normalization normalization)
+    : raw_(std::move(raw)), normalization_(normalization) {
+  CHECK(normalization_.divisor > 0);
+  CHECK(normalization_.deviation > 0);
+}
+
+float Normalized::get(std::size_t index, std::span<float> features) const {
+  const float target = raw_->get(index, features);
+  const auto [divisor, mean, deviation] = normalization_;
+  for (float& x : features) x = (x / divisor - mean) / deviation;
+  return target;
+}
+
+Normalization scale_option(Options& options, std::string_view fallback) {
+  constexpr std::array<std::string_view, 3> kScales = {"raw", "unit", "signed"};
+  const std::string scale = options.choice("scale", kScales, fallback);
+  if (scale == "unit") return {.divisor = 255};
+  if (scale == "signed") return {.divisor = 255, .mean = 0.5f, .deviation = 0.5f};
+  return {};
+}
+
+Indices spread(std::size_t size, std::size_t count) {
+  count = std::min(count, size);
+  Indices places(count);
+  for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<std::uint32_t>(i * size / count);
+  return places;
+}
+
+std::vector<std::uint32_t> labels_of(const Dataset& dataset, const Task& task) {
+  CHECK(task.classes > 0);
+  std::vector<float> features(task.features());
+  std::vector<std::uint32_t> labels(dataset.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float target = dataset.get(i, features);
+    CHECK(target >= 0);
+    CHECK(target < static_cast<float>(task.classes));
+    labels[i] = static_cast<std::uint32_t>(target);
+  }
+  return labels;
+}
+
+}  // namespace tessera

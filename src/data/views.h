@@ -1,0 +1,51 @@
+// Datasets that wrap datasets: some of the samples, or the same samples on another scale.
+#pragma once
+
+#include "base/ids.h"
+#include "base/spec.h"
+#include "data/dataset.h"
+
+namespace tessera {
+
+class Subset final : public Dataset {
+ public:
+  Subset(std::shared_ptr<const Dataset> whole, Indices indices);
+  std::size_t size() const override { return indices_.size(); }
+  float get(std::size_t index, std::span<float> features) const override;
+
+ private:
+  std::shared_ptr<const Dataset> whole_;
+  Indices indices_;
+};
+
+// y = (x / divisor - mean) / deviation, rounded in this order, which is that of PyTorch's ToTensor
+// (divisor 255) and Normalize: the same bits go into the model.
+struct Normalization {
+  float divisor = 1;
+  float mean = 0;
+  float deviation = 1;
+  bool operator==(const Normalization&) const = default;
+};
+
+class Normalized final : public Dataset {
+ public:
+  Normalized(std::shared_ptr<const Dataset> raw, Normalization normalization);
+  std::size_t size() const override { return raw_->size(); }
+  float get(std::size_t index, std::span<float> features) const override;
+
+ private:
+  std::shared_ptr<const Dataset> raw_;
+  Normalization normalization_;
+};
+
+// The option `scale` of every set of images: raw (0 to 255), unit (0 to 1) or signed (-1 to 1).
+Normalization scale_option(Options& options, std::string_view fallback);
+
+// `count` places spread evenly over [0, size), or all of them. Files are often sorted by user or by
+// class; the first so many samples would be a biased set.
+Indices spread(std::size_t size, std::size_t count);
+
+// The target of every sample, which must be classes.
+std::vector<std::uint32_t> labels_of(const Dataset& dataset, const Task& task);
+
+}  // namespace tessera
