@@ -13,7 +13,7 @@ function(tessera_folder name)
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
   list(TRANSFORM FOLDER_USES PREPEND tessera_ OUTPUT_VARIABLE below)
 
   if(NOT sources)

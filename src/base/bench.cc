@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -11,17 +10,16 @@
 #include <stdexcept>
 
 #include "base/check.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 
 namespace tessera {
 namespace {
 
-using WallClock = std::chrono::steady_clock;
-
 double seconds_of(const std::function<void()>& run) {
-  const auto start = WallClock::now();
+  const Stopwatch watch;
   run();
-  return std::chrono::duration<double>(WallClock::now() - start).count();
+  return watch.seconds();
 }
 
 Timing summarize(std::vector<double>& samples) {

@@ -1,7 +1,6 @@
 // Benchmarks that cannot flatter themselves. Contenders for one job are timed in turns, so that
 // whatever else the machine does hits all of them alike, and what counts is their ratio in that one
-// run. A contender's result is verified before its time is printed. This header is the one place
-// besides live/ that knows a wall clock.
+// run. A contender's result is verified before its time is printed.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,128 @@
+#include "cli/experiment.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+#include "base/files.h"
+#include "base/spec.h"
+#include "base/table.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kKeys = {
+    ExperimentKey{"nodes", "How many nodes train together", &Experiment::nodes},
+    ExperimentKey{"seed", "The number every random decision descends from", &Experiment::seed},
+    ExperimentKey{"data", "Dataset, see: tessera list datasets", &Experiment::data},
+    ExperimentKey{"partition", "Who gets which samples, see: tessera list partitions",
+                  &Experiment::partition},
+    ExperimentKey{"model", "Model, see: tessera list models", &Experiment::model},
+    ExperimentKey{"training", "Local steps: sgd:lr=…,batch=…,steps=…", &Experiment::training},
+    ExperimentKey{"evaluate", "When and on what to test: every=…,samples=…", &Experiment::evaluate},
+    ExperimentKey{"device", "cpu or cuda", &Experiment::device},
+    ExperimentKey{"threads", "Worker threads; 0 takes one per core", &Experiment::threads},
+};
+
+const ExperimentKey& require_key(std::string_view name) {
+  return require_entry(experiment_keys(), "key", name);
+}
+
+std::string text_of(const toml::node& node, std::string_view key) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
+  throw std::invalid_argument(fmt::format("{} must be a text or a whole number", key));
+}
+
+std::string toml_text(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\')
+      text += fmt::format("\\{}", c);
+    else if (static_cast<unsigned char>(c) < 0x20)
+      text += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else
+      text += c;
+  }
+  return text + '"';
+}
+
+std::int64_t integer_in(std::string_view key, std::string_view text, Interval accepted) {
+  const std::int64_t number = [&] {
+    try {
+      return parse_integer(text);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(fmt::format("{}: {}", key, error.what()));
+    }
+  }();
+  if (!accepted.contains(static_cast<double>(number)))
+    throw std::invalid_argument(fmt::format("{}: {} must be {}", key, text, accepted.to_string()));
+  return number;
+}
+
+}  // namespace
+
+std::span<const ExperimentKey> experiment_keys() {
+  return kKeys;
+}
+
+std::uint32_t Experiment::node_count() const {
+  return static_cast<std::uint32_t>(integer_in("nodes", nodes, between(1, 1'000'000)));
+}
+std::uint64_t Experiment::seed_number() const {
+  return static_cast<std::uint64_t>(integer_in("seed", seed, at_least(0)));
+}
+unsigned Experiment::thread_count() const {
+  return static_cast<unsigned>(integer_in("threads", threads, between(0, 1024)));
+}
+
+Experiment read_experiment(const std::filesystem::path& path) {
+  const Result<std::string> text = read_text_file(path);
+  if (!text.ok()) throw std::invalid_argument(text.error().message);
+  Experiment experiment;
+  try {
+    const toml::table table = toml::parse(*text, path.string());
+    for (const auto& [key, node] : table) {
+      try {
+        experiment.*(require_key(key.str()).value) = text_of(node, key.str());
+      } catch (const std::invalid_argument& error) {
+        const auto line = node.source().begin.line;
+        throw std::invalid_argument(fmt::format("{}:{}: {}", path.string(), line, error.what()));
+      }
+    }
+  } catch (const toml::parse_error& error) {
+    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
+                                            error.source().begin.line, error.description()));
+  }
+  return experiment;
+}
+
+std::string to_toml(const Experiment& experiment) {
+  std::string text;
+  for (const ExperimentKey& key : kKeys)
+    text += fmt::format("{:<9} = {}\n", key.name, toml_text(experiment.*(key.value)));
+  return text;
+}
+
+Experiment ExperimentArguments::resolve() const {
+  Experiment experiment = file.empty() ? Experiment{} : read_experiment(file);
+  for (const auto& [name, value] : flags)
+    if (!value.empty()) experiment.*(require_key(name).value) = value;
+  return experiment;
+}
+
+std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser) {
+  auto arguments = std::make_shared<ExperimentArguments>();
+  parser.add_option("experiment", arguments->file, "TOML file; flags win over what it says");
+  for (const ExperimentKey& key : kKeys)
+    parser
+        .add_option("--" + std::string(key.name), arguments->flags[std::string(key.name)],
+                    std::string(key.summary))
+        ->group("Experiment");
+  return arguments;
+}
+
+}  // namespace tessera

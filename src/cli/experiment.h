@@ -1,0 +1,58 @@
+// An experiment: a TOML file of one-line specs. Every key is also a flag, and the flag wins:
+//
+//   tessera train experiments/cifar10.toml --training=sgd:lr=0.05,batch=8,steps=128
+//
+// One table holds the keys, so that the file, the flags, the help text and the resolved config.toml
+// cannot disagree.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+struct Experiment {
+  std::string nodes = "16";
+  std::string seed = "90";
+  std::string data = "synthetic";
+  std::string partition = "iid";
+  std::string model = "logistic";
+  std::string training = "sgd:lr=0.05,batch=16,steps=10";
+  std::string evaluate = "every=1";
+  std::string device = "cpu";
+  std::string threads = "0";
+
+  std::uint32_t node_count() const;
+  std::uint64_t seed_number() const;
+  unsigned thread_count() const;  // 0: one per core.
+};
+
+struct ExperimentKey {
+  std::string_view name{};
+  std::string_view summary{};
+  std::string Experiment::*value = nullptr;
+};
+
+std::span<const ExperimentKey> experiment_keys();
+
+// Throws std::invalid_argument that names file, line and, for an unknown key, the nearest known
+// one.
+Experiment read_experiment(const std::filesystem::path& path);
+std::string to_toml(const Experiment& experiment);  // The resolved config.toml.
+
+// What a command line says of an experiment: a file, and flags that win over it.
+struct ExperimentArguments {
+  std::string file{};
+  std::map<std::string, std::string> flags{};
+  Experiment resolve() const;
+};
+
+std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser);
+
+}  // namespace tessera

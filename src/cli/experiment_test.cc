@@ -1,0 +1,64 @@
+#include "cli/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+std::filesystem::path written(const std::string& text) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "experiment_test.toml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    (void)read_experiment(written(text));
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    return message.substr(message.find("experiment_test.toml") + 20);
+  }
+  return "(accepted)";
+}
+
+TEST(Experiment, ReadsItsKeysAndKeepsDefaults) {
+  const Experiment experiment = read_experiment(written("nodes = 96\nmodel = \"gn-lenet\"\n"));
+  EXPECT_EQ(experiment.node_count(), 96u);
+  EXPECT_EQ(experiment.model, "gn-lenet");
+  EXPECT_EQ(experiment.seed_number(), 90u);
+}
+
+TEST(Experiment, WhatItWritesItReadsBack) {
+  Experiment experiment;
+  experiment.data = "csv:file='a \"quoted\" one.csv'";
+  const Experiment again = read_experiment(written(to_toml(experiment)));
+  for (const ExperimentKey& key : experiment_keys())
+    EXPECT_EQ(again.*(key.value), experiment.*(key.value)) << key.name;
+}
+
+TEST(Experiment, FlagsWin) {
+  ExperimentArguments arguments;
+  arguments.file = written("nodes = 96\nseed = 3\n").string();
+  arguments.flags["nodes"] = "4";
+  EXPECT_EQ(arguments.resolve().node_count(), 4u);
+  EXPECT_EQ(arguments.resolve().seed_number(), 3u);
+}
+
+TEST(Experiment, RefusalsNameLineKeyAndRemedy) {
+  EXPECT_EQ(refusal("nodes = 4\nmodle = \"mlp\"\n"),
+            ":2: there is no key 'modle'. Did you mean 'model'?");
+  EXPECT_EQ(refusal("nodes = 1.5\n"), ":1: nodes must be a text or a whole number");
+  EXPECT_EQ(refusal("nodes = \n").substr(0, 14), ":1: not TOML: ");
+  EXPECT_THROW((void)read_experiment("no/such.toml"), std::invalid_argument);
+  Experiment experiment;
+  experiment.nodes = "0";
+  EXPECT_THROW((void)experiment.node_count(), std::invalid_argument);
+  experiment.nodes = "many";
+  EXPECT_THROW((void)experiment.node_count(), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,49 @@
+#include "node/quadratic.h"
+
+#include <cmath>
+
+#include "base/check.h"
+
+namespace tessera {
+
+Quadratic::Quadratic(QuadraticOptions options)
+    : options_(options), optimum_(options.dimension, 0.0f) {
+  CHECK(options_.nodes > 0);
+  const Random root(options_.seed);
+  for (NodeId node = 0; node < options_.nodes; ++node) {
+    Random random = root.fork("target", node);
+    Vector& target = targets_.emplace_back(options_.dimension);
+    for (float& t : target) t = static_cast<float>(random.normal());
+  }
+  for (std::size_t i = 0; i < options_.dimension; ++i) {
+    double sum = 0;
+    for (const Vector& target : targets_) sum += target[i];
+    optimum_[i] = static_cast<float>(sum / options_.nodes);
+  }
+}
+
+void Quadratic::train(std::span<TrainJob> cohort) {
+  for (TrainJob& job : cohort) {
+    CHECK(job.node < options_.nodes);
+    CHECK(job.model.size() == options_.dimension);
+    const Vector& target = targets_[job.node];
+    double loss = 0;
+    for (int step = 0; step < options_.steps; ++step) {
+      for (std::size_t i = 0; i < job.model.size(); ++i) {
+        const float gap = job.model[i] - target[i];
+        loss += 0.5 * gap * gap;
+        const auto gradient = gap + options_.noise * static_cast<float>(job.random.normal());
+        job.model[i] -= options_.learning_rate * gradient;
+      }
+    }
+    job.loss = static_cast<float>(loss / options_.steps);
+  }
+}
+
+double Quadratic::distance_to_optimum(std::span<const float> model) const {
+  double squares = 0;
+  for (std::size_t i = 0; i < model.size(); ++i) squares += std::pow(model[i] - optimum_[i], 2);
+  return std::sqrt(squares / static_cast<double>(model.size()));
+}
+
+}  // namespace tessera

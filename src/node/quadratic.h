@@ -1,0 +1,41 @@
+// The smallest thing there is to learn: node i pulls towards a target t_i of its own, f_i(x) = 1/2
+// |x - t_i|^2, by gradient steps with noise. The nodes' average lies at the mean of the targets,
+// which is known, so a test can say exactly how far from agreement and from the optimum a run
+// ended. It needs neither data nor LibTorch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/trainer.h"
+
+namespace tessera {
+
+struct QuadraticOptions {
+  std::uint32_t nodes = 8;
+  std::size_t dimension = 100;
+  std::uint64_t seed = 1;
+  float learning_rate = 0.1f;
+  float noise = 0.01f;  // Standard deviation of each gradient coordinate's error.
+  int steps = 1;        // Per job.
+};
+
+class Quadratic final : public Trainer {
+ public:
+  explicit Quadratic(QuadraticOptions options);
+
+  std::size_t dimension() const override { return options_.dimension; }
+  Vector initial_model() const override { return Vector(options_.dimension, 0.0f); }
+  void train(std::span<TrainJob> cohort) override;
+
+  const Vector& optimum() const { return optimum_; }  // The mean of the targets.
+  double distance_to_optimum(
+      std::span<const float> model) const;  // Euclidean, per square root of dimension.
+
+ private:
+  QuadraticOptions options_;
+  std::vector<Vector> targets_;
+  Vector optimum_;
+};
+
+}  // namespace tessera
