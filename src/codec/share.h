@@ -1,0 +1,62 @@
+// The noun of the system: a Share is values of some coordinates of the sender's model, or of its
+// wavelet coefficients. Sharings make and merge them, codecs turn them into bytes and back,
+// protocols decide whom to send them to. Which coordinates they are is told in one of four ways,
+// three of which cost next to nothing on the wire.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "base/ids.h"
+
+namespace tessera {
+
+// All coordinates, in order.
+struct Everything {
+  bool operator==(const Everything&) const = default;
+};
+
+// These ones. Strictly increasing, below the share's dimension.
+struct Listed {
+  Indices indices{};
+  bool operator==(const Listed&) const = default;
+};
+
+// A random mask that both sides draw: coordinate i is in when the i-th 32-bit word of the stream
+// Random(seed) is below the threshold, that is with chance threshold / 2^32.
+struct Drawn {
+  std::uint64_t seed = 0;
+  std::uint32_t threshold = 0;
+  bool operator==(const Drawn&) const = default;
+};
+
+// Piece `id` of `count`, of a layout that sender and receiver derive from the same seed.
+struct Fragment {
+  std::uint32_t id = 0;
+  std::uint32_t count = 1;
+  std::uint64_t layout_seed = 0;
+  bool operator==(const Fragment&) const = default;
+};
+
+// The order of the alternatives is their number on the wire: append, never reorder.
+using Coordinates = std::variant<Everything, Listed, Drawn, Fragment>;
+
+struct Share {
+  Round round = 0;
+  std::uint32_t degree = 0;     // How many peers the sender talks to this round.
+  std::uint64_t age = 0;        // Local steps the sender's model has seen.
+  std::uint32_t dimension = 0;  // Length of the vector the coordinates point into.
+  Coordinates coordinates{};
+  Vector values{};  // One per coordinate, in their order.
+  bool operator==(const Share&) const = default;
+};
+
+// The threshold nearest to a fraction of [0, 1). A fraction of one is Everything.
+std::uint32_t threshold_of(double fraction);
+
+// The coordinates a mask stands for, ascending. Takes time in proportion to the dimension, so a
+// receiver asks only after it has found the dimension to be its own, and then refuses a share whose
+// values are not as many.
+Indices draw_indices(const Drawn& drawn, std::uint32_t dimension);
+
+}  // namespace tessera
