@@ -1,0 +1,63 @@
+#include "sharing/budget.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace tessera {
+namespace {
+
+double number_or_refuse(const Options& options, std::string_view text) {
+  try {
+    return parse_number(text);
+  } catch (const std::invalid_argument& error) {
+    options.refuse("budget", error.what());
+  }
+}
+
+}  // namespace
+
+Budget Budget::read(Options& options, std::vector<double> fallback) {
+  Budget budget;
+  std::vector<std::string> words;
+  for (const double fraction : fallback) words.push_back(fmt::format("{}", fraction));
+  words = options.words("budget", words);
+  bool chances = false;
+  double sum = 0;
+  for (const std::string& word : words) {
+    const std::size_t at = word.find('@');
+    Entry entry{.fraction = number_or_refuse(options, word.substr(0, at)),
+                .chance = 1.0 / static_cast<double>(words.size())};
+    if (!above_up_to(0, 1).contains(entry.fraction))
+      options.refuse("budget",
+                     fmt::format("{} must be in (0, 1]: the fraction of the model to send", word));
+    if (at != std::string::npos) {
+      entry.chance = number_or_refuse(options, word.substr(at + 1));
+      chances = true;
+    }
+    sum += entry.chance;
+    budget.entries_.push_back(entry);
+  }
+  if (chances && std::abs(sum - 1) > 1e-9)
+    options.refuse("budget", fmt::format("the chances sum to {}, not to 1", sum));
+  return budget;
+}
+
+double Budget::draw(const Random& random) const {
+  double left = random.fork("cut-off").uniform();
+  for (const Entry& entry : entries_) {
+    left -= entry.chance;
+    if (left < 0) return entry.fraction;
+  }
+  return entries_.back().fraction;
+}
+
+double Budget::mean() const {
+  double mean = 0;
+  for (const Entry& entry : entries_) mean += entry.chance * entry.fraction;
+  return mean;
+}
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+// What a node tells its peers, and how it folds in what it hears: the first of the three questions.
+// A Sharing knows vectors and its own memory; it does not know peers, time or bytes.
+//
+// Calls come in this order, once per node:  start, then pack and merge in turn (pack may be called
+// without a merge when nothing was heard in between, merge with nothing to fold in).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/spec.h"
+#include "codec/share.h"
+
+namespace tessera {
+
+// One peer's share and the weight the protocol gives it. Weights of all contributions sum to less
+// than one; what is left is the receiver's own.
+struct Contribution {
+  float weight = 0;
+  const Share* share = nullptr;
+};
+
+class Sharing {
+ public:
+  virtual ~Sharing() = default;
+
+  // The model every node begins with, before the first local step.
+  virtual void start(std::span<const float> model) = 0;
+
+  // What to tell of the model as it is now. Several shares only where the model travels in
+  // fragments.
+  virtual std::vector<Share> pack(std::span<const float> model, const Random& random) = 0;
+
+  // Refuses a share that is well formed but not for us: another dimension, coordinates this sharing
+  // never sends, more or fewer values than coordinates. It may write implied coordinates out; after
+  // it, merge() believes the share.
+  virtual Result<void> admit(Share& share) const = 0;
+
+  // Folds admitted shares into the model. The order of `others` is the order of the sums, so the
+  // protocol sorts it.
+  virtual void merge(std::span<float> model, std::span<const Contribution> others) = 0;
+
+  // The memory a checkpoint must keep.
+  virtual void save(Bytes& out) const = 0;
+  virtual Result<void> load(ByteReader& in) = 0;
+};
+
+// What every sharing of a run is made for.
+struct SharingContext {
+  std::uint32_t dimension = 0;  // Parameters of the model.
+  std::vector<std::uint32_t>
+      tensors{};           // How many of them each tensor has, in order; empty: one tensor.
+  std::uint64_t seed = 0;  // Shared by all nodes: for layouts everyone must agree on.
+  bool lossless_codec = true;
+};
+
+struct SharingKind {
+  std::string_view name{};
+  std::string_view usage{};
+  std::string_view summary{};
+  std::unique_ptr<Sharing> (*make)(Options& options, const SharingContext& context) = nullptr;
+  bool fixed_peers_only =
+      false;  // Keeps memory of its neighbours, which a redrawn graph would falsify.
+};
+
+std::span<const SharingKind> sharings();
+
+// Throws std::invalid_argument for an unknown name, option or value.
+const SharingKind& sharing_kind(std::string_view spec);
+std::unique_ptr<Sharing> make_sharing(std::string_view spec, const SharingContext& context);
+
+// Each kind's own file has one of these.
+std::unique_ptr<Sharing> make_full(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_random_sampling(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_topk(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_jwins(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_choco(Options& options, const SharingContext& context);
+
+}  // namespace tessera
