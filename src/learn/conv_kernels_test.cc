@@ -1,0 +1,143 @@
+#include "learn/conv_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "learn/conv_block.h"
+#include "learn/testing.h"
+#include "math/simd.h"
+
+namespace tessera {
+namespace {
+
+using testing::normals;
+using testing::relative_gap;
+
+// Whole tiles, parts of tiles, one sample, images smaller than the kernel.
+const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},
+                             {5, 7, 3, 16, 16, 5},
+                             {1, 2, 1, 16, 48, 5},
+                             {6, 6, 11, 32, 32, 3},
+                             {4, 4, 9, 16, 32, 1}};
+
+struct Operands {
+  Vector in, weights, bias, d_out;
+  explicit Operands(const ConvShape& s)
+      : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
+        weights(normals(s.weights(), Random(2))),
+        bias(normals(s.outputs, Random(3))),
+        d_out(normals(s.pixels() * s.batch * s.outputs, Random(4))) {}
+};
+
+TEST(Convolve, EqualsTheFormulaOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    for (const ConvShape& shape : kShapes) {
+      const Operands o(shape);
+      Vector out(o.d_out.size()), expected(o.d_out.size());
+      convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), out.data());
+      plain::convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), expected.data());
+      EXPECT_LT(relative_gap(out, expected), 2e-6) << target << " height " << shape.height;
+      Vector d_weights(o.weights.size()), d_expected(o.weights.size());
+      convolve_weights(shape, o.in.data(), o.d_out.data(), d_weights.data());
+      plain::convolve_weights(shape, o.in.data(), o.d_out.data(), d_expected.data());
+      EXPECT_LT(relative_gap(d_weights, d_expected), 4e-6) << target << " height " << shape.height;
+    }
+  }
+}
+
+// The layout of the first layer is another, the sums are the same.
+TEST(ConvolveFirst, EqualsTheFormulaOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    for (const ConvShape shape : {ConvShape{9, 13, 3, 3, 32, 5}, ConvShape{4, 8, 2, 1, 16, 3}}) {
+      const Operands o(shape);
+      const std::size_t line = (shape.width + shape.kernel - 1) * shape.inputs;
+      Vector lines(shape.height * shape.batch * line, 0.0f);
+      for (std::size_t p = 0; p < shape.pixels(); ++p)
+        for (std::size_t n = 0; n < shape.batch; ++n)
+          for (std::size_t c = 0; c < shape.inputs; ++c)
+            lines[(p / shape.width * shape.batch + n) * line +
+                  (p % shape.width + shape.kernel / 2) * shape.inputs + c] =
+                o.in[(p * shape.batch + n) * shape.inputs + c];
+      Vector out(o.d_out.size()), expected(o.d_out.size());
+      convolve_first(shape, lines.data(), o.weights.data(), o.bias.data(), out.data());
+      plain::convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), expected.data());
+      EXPECT_LT(relative_gap(out, expected), 2e-6) << target;
+      Vector d_weights(o.weights.size()), d_expected(o.weights.size());
+      convolve_first_weights(shape, lines.data(), o.d_out.data(), d_weights.data());
+      plain::convolve_weights(shape, o.in.data(), o.d_out.data(), d_expected.data());
+      EXPECT_LT(relative_gap(d_weights, d_expected), 4e-6) << target;
+    }
+  }
+}
+
+// <convolve(x), g> = <x, convolve back(g)>: the definition of the gradient with respect to x.
+TEST(TurnWeights, MakeTheConvolutionItsOwnAdjoint) {
+  for (const ConvShape& shape : kShapes) {
+    const Operands o(shape);
+    Vector out(o.d_out.size()), d_in(o.in.size()), turned(o.weights.size());
+    convolve(shape, o.in.data(), o.weights.data(), nullptr, out.data());
+    turn_weights(shape, o.weights.data(), turned.data());
+    ConvShape back = shape;
+    std::swap(back.inputs, back.outputs);
+    convolve(back, o.d_out.data(), turned.data(), nullptr, d_in.data());
+    double forth = 0, and_back = 0, scale = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) forth += double{out[i]} * double{o.d_out[i]};
+    for (std::size_t i = 0; i < d_in.size(); ++i) and_back += double{d_in[i]} * double{o.in[i]};
+    for (const float value : out) scale += double{value} * double{value};
+    EXPECT_NEAR(forth, and_back, 1e-5 * std::sqrt(scale)) << shape.height;
+  }
+}
+
+TEST(Linear, EqualsTheFormulaOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    for (const LinearShape s : {LinearShape{8, 1024, 10}, LinearShape{3, 37, 5},
+                                LinearShape{13, 16, 1}, LinearShape{1, 3, 62}}) {
+      const Vector in = normals(s.batch * s.inputs, Random(1));
+      const Vector weights = normals(s.inputs * s.outputs, Random(2));
+      const Vector bias = normals(s.outputs, Random(3));
+      const Vector d_out = normals(s.batch * s.outputs, Random(4));
+      Vector out(d_out.size()), expected(d_out.size());
+      linear(s, in.data(), weights.data(), bias.data(), out.data());
+      plain::linear(s, in.data(), weights.data(), bias.data(), expected.data());
+      EXPECT_LT(relative_gap(out, expected), 2e-6) << target << " inputs " << s.inputs;
+
+      Vector d_in(in.size()), d_in_expected(in.size(), 0.0f);
+      Vector d_weights(weights.size()), d_weights_expected(weights.size(), 0.0f);
+      linear_inputs(s, d_out.data(), weights.data(), d_in.data());
+      linear_weights(s, in.data(), d_out.data(), d_weights.data());
+      for (std::size_t n = 0; n < s.batch; ++n)
+        for (std::size_t k = 0; k < s.outputs; ++k)
+          for (std::size_t i = 0; i < s.inputs; ++i) {
+            d_in_expected[n * s.inputs + i] += d_out[n * s.outputs + k] * weights[k * s.inputs + i];
+            d_weights_expected[k * s.inputs + i] += d_out[n * s.outputs + k] * in[n * s.inputs + i];
+          }
+      EXPECT_LT(relative_gap(d_in, d_in_expected), 2e-6) << target << " inputs " << s.inputs;
+      EXPECT_LT(relative_gap(d_weights, d_weights_expected), 2e-6) << target;
+    }
+  }
+}
+
+// Sums run in the order of k, whatever the width of a vector: targets with fused multiply-adds
+// agree to the bit.
+TEST(Convolve, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {
+  const ConvShape shape = kShapes[0];
+  const Operands o(shape);
+  std::vector<Vector> results;
+  for (const std::string& target : simd_targets()) {
+    if (!target.starts_with("AVX")) continue;
+    const UseSimdTarget use(target);
+    Vector& result = results.emplace_back(o.d_out.size() + 8 * 10);
+    convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), result.data());
+    linear({8, 1000, 10}, o.in.data(), o.weights.data(), o.bias.data(),
+           result.data() + o.d_out.size());
+  }
+  for (const Vector& result : results) EXPECT_EQ(result, results.front());
+  if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two such targets";
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// The references of conv_kernels.h: the formulas as loops, and the one helper that needs no speed.
+#include "learn/conv_kernels.h"
+
+namespace tessera {
+namespace {
+
+// Calls body(output pixel, tap, input pixel) for every tap that falls inside the image.
+template <typename Body>
+void for_taps(const ConvShape& s, Body body) {
+  const std::size_t pad = s.kernel / 2;
+  for (std::size_t y = 0; y < s.height; ++y)
+    for (std::size_t x = 0; x < s.width; ++x)
+      for (std::size_t ky = 0; ky < s.kernel; ++ky)
+        for (std::size_t kx = 0; kx < s.kernel; ++kx) {
+          const bool inside =
+              y + ky >= pad && y + ky < s.height + pad && x + kx >= pad && x + kx < s.width + pad;
+          if (inside)
+            body(y * s.width + x, ky * s.kernel + kx, (y + ky - pad) * s.width + x + kx - pad);
+        }
+}
+
+}  // namespace
+
+void turn_weights(const ConvShape& s, const float* weights, float* turned) {
+  constexpr std::size_t kBlock = 16;  // A block of both sides fits the nearest cache.
+  const std::size_t taps = s.kernel * s.kernel, block = s.inputs * s.outputs;
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    const float* const from = weights + tap * block;
+    float* const to = turned + (taps - 1 - tap) * block;
+    for (std::size_t first = 0; first < s.inputs; first += kBlock)
+      for (std::size_t output = 0; output < s.outputs; ++output)
+        for (std::size_t input = first; input < first + kBlock && input < s.inputs; ++input)
+          to[output * s.inputs + input] = from[input * s.outputs + output];
+  }
+}
+
+namespace plain {
+
+void convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
+              float* out) {
+  for (std::size_t i = 0; i < s.pixels() * s.batch * s.outputs; ++i)
+    out[i] = bias ? bias[i % s.outputs] : 0.0f;
+  for_taps(s, [&](std::size_t pixel, std::size_t tap, std::size_t from) {
+    for (std::size_t n = 0; n < s.batch; ++n)
+      for (std::size_t c = 0; c < s.inputs; ++c)
+        for (std::size_t o = 0; o < s.outputs; ++o)
+          out[(pixel * s.batch + n) * s.outputs + o] +=
+              in[(from * s.batch + n) * s.inputs + c] *
+              weights[(tap * s.inputs + c) * s.outputs + o];
+  });
+}
+
+void convolve_weights(const ConvShape& s, const float* in, const float* d_out, float* d_weights) {
+  for (std::size_t i = 0; i < s.weights(); ++i) d_weights[i] = 0;
+  for_taps(s, [&](std::size_t pixel, std::size_t tap, std::size_t from) {
+    for (std::size_t n = 0; n < s.batch; ++n)
+      for (std::size_t c = 0; c < s.inputs; ++c)
+        for (std::size_t o = 0; o < s.outputs; ++o)
+          d_weights[(tap * s.inputs + c) * s.outputs + o] +=
+              in[(from * s.batch + n) * s.inputs + c] *
+              d_out[(pixel * s.batch + n) * s.outputs + o];
+  });
+}
+
+void linear(const LinearShape& s, const float* in, const float* weights, const float* bias,
+            float* out) {
+  for (std::size_t n = 0; n < s.batch; ++n)
+    for (std::size_t o = 0; o < s.outputs; ++o) {
+      float sum = bias[o];
+      for (std::size_t i = 0; i < s.inputs; ++i)
+        sum += in[n * s.inputs + i] * weights[o * s.inputs + i];
+      out[n * s.outputs + o] = sum;
+    }
+}
+
+}  // namespace plain
+}  // namespace tessera

@@ -1,0 +1,162 @@
+#include "learn/cpu_trainer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/threads.h"
+#include "learn/score.h"
+#include "learn/tensors.h"
+
+namespace tessera {
+namespace {
+
+// Samples copied out of a dataset, one batch at a time.
+class BatchReader {
+ public:
+  BatchReader(const Dataset& dataset, const Task& task) : dataset_(dataset), task_(task) {}
+
+  Batch read(std::span<const std::uint32_t> samples) {
+    const std::size_t width = task_.features();
+    features_.resize(samples.size() * width);
+    targets_.resize(samples.size());
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      targets_[i] = dataset_.get(samples[i], std::span(features_).subspan(i * width, width));
+    return {features_, targets_};
+  }
+
+ private:
+  const Dataset& dataset_;
+  const Task& task_;
+  Vector features_, targets_;
+};
+
+class CpuTrainer final : public Trainer {
+ public:
+  explicit CpuTrainer(CpuTrainerParts parts) : parts_(std::move(parts)), workers_(parts_.threads) {
+    for (unsigned i = 0; i < workers_.threads(); ++i)
+      desks_.push_back({parts_.make_model(), BatchReader(*parts_.train, parts_.task)});
+    if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
+  }
+
+  std::size_t dimension() const override { return parts_.initial.size(); }
+  Vector initial_model() const override { return parts_.initial; }
+
+  void train(std::span<TrainJob> cohort) override {
+    workers_.for_each(cohort.size(), [&](std::size_t i, unsigned worker) {
+      use_one_torch_thread();
+      train_one(cohort[i], desks_[worker]);
+    });
+  }
+
+ private:
+  struct Desk {
+    std::unique_ptr<NodeModel> model;
+    BatchReader reader;
+  };
+
+  void train_one(TrainJob& job, Desk& desk) {
+    CHECK(job.node < parts_.node_samples.size());
+    CHECK(job.model.size() == dimension());
+    const Indices& samples = parts_.node_samples[job.node];
+    NodeModel& model = *desk.model;
+    model.arrange(job.model, model.parameters());
+    Vector& velocity = velocities_.empty() ? no_velocity_ : velocities_[job.node];
+    if (!velocities_.empty()) velocity.resize(model.trained());
+    double loss = 0;
+    for (Indices& batch : draw_minibatches(samples.size(), parts_.sgd, job.random)) {
+      for (std::uint32_t& place : batch) place = samples[place];
+      loss += double{model.differentiate(desk.reader.read(batch))};
+      apply_sgd(parts_.sgd, model.parameters().first(model.trained()),
+                model.gradient().first(model.trained()), velocity);
+    }
+    model.restore(model.parameters(), job.model);
+    job.loss = static_cast<float>(loss / static_cast<double>(parts_.sgd.steps));
+  }
+
+  CpuTrainerParts parts_;
+  Workers workers_;
+  std::vector<Desk> desks_;
+  std::vector<Vector> velocities_;  // In working order; made when a node first trains.
+  Vector no_velocity_;
+};
+
+// A test set is scored in blocks of this many samples, whatever the number of threads, and the
+// blocks' sums are added in order.
+constexpr std::size_t kBlock = 512;
+
+class CpuEvaluator final : public Evaluator {
+ public:
+  explicit CpuEvaluator(CpuEvaluatorParts parts)
+      : parts_(std::move(parts)), workers_(parts_.threads) {
+    for (unsigned i = 0; i < workers_.threads(); ++i)
+      desks_.push_back({parts_.make_model(), BatchReader(*parts_.test, parts_.task), {}});
+  }
+
+  std::vector<Score> evaluate(std::span<const NodeId> nodes,
+                              std::span<const std::span<const float>> models) override {
+    CHECK(nodes.size() == models.size());
+    std::vector<Block> blocks;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::size_t count = samples_of(nodes[i]).size();
+      for (std::size_t start = 0; start < count; start += kBlock)
+        blocks.push_back({i, samples_of(nodes[i]).subspan(start, std::min(kBlock, count - start))});
+    }
+    workers_.for_each(blocks.size(), [&](std::size_t i, unsigned worker) {
+      use_one_torch_thread();
+      Desk& desk = desks_[worker];
+      desk.model->arrange(models[blocks[i].model], desk.model->parameters());
+      blocks[i].sum = score_block(blocks[i].samples, desk);
+    });
+    std::vector<ScoreSum> sums(models.size());
+    for (const Block& block : blocks) sums[block.model] += block.sum;
+    std::vector<Score> scores;
+    for (const ScoreSum& sum : sums) scores.push_back(sum.score(parts_.task));
+    return scores;
+  }
+
+ private:
+  struct Block {
+    std::size_t model;
+    std::span<const std::uint32_t> samples;
+    ScoreSum sum{};
+  };
+  struct Desk {
+    std::unique_ptr<NodeModel> model;
+    BatchReader reader;
+    Vector outputs;
+  };
+
+  std::span<const std::uint32_t> samples_of(NodeId node) const {
+    if (parts_.node_samples.size() == 1) return parts_.node_samples.front();
+    CHECK(node < parts_.node_samples.size());
+    return parts_.node_samples[node];
+  }
+
+  ScoreSum score_block(std::span<const std::uint32_t> samples, Desk& desk) const {
+    ScoreSum sum;
+    for (std::size_t start = 0; start < samples.size(); start += parts_.batch) {
+      const std::size_t count = std::min(parts_.batch, samples.size() - start);
+      const Batch batch = desk.reader.read(samples.subspan(start, count));
+      desk.outputs.resize(count * desk.model->outputs());
+      desk.model->predict(batch, desk.outputs);
+      sum += score_outputs(parts_.task, desk.outputs, batch.targets);
+    }
+    return sum;
+  }
+
+  CpuEvaluatorParts parts_;
+  Workers workers_;
+  std::vector<Desk> desks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_cpu_trainer(CpuTrainerParts parts) {
+  return std::make_unique<CpuTrainer>(std::move(parts));
+}
+
+std::unique_ptr<Evaluator> make_cpu_evaluator(CpuEvaluatorParts parts) {
+  return std::make_unique<CpuEvaluator>(std::move(parts));
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// One node's model at work on one thread of the CPU. There are three: the hand-written net
+// (conv_net.h), the reference that runs the stacked layers under autograd (reference_model.h), and
+// a user's TorchScript module (torchscript.h). A trainer keeps one per thread and moves nodes'
+// vectors in and out of it.
+//
+// A model may keep its parameters in an order of its own while it works ("working order"), because
+// the layout PyTorch stores is not the one that is fast. SGD acts on each number alone, so it can
+// work in that order too; only what enters and leaves a round is in PyTorch's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "learn/model.h"
+
+namespace tessera {
+
+// Samples by rows: targets.size() of them.
+struct Batch {
+  std::span<const float> features{};
+  std::span<const float> targets{};
+  std::size_t size() const { return targets.size(); }
+};
+
+class NodeModel {
+ public:
+  virtual ~NodeModel() = default;
+
+  virtual std::size_t outputs() const = 0;  // Per sample.
+  // In working order, as long as the flat vector. The caller writes here, with arrange() or SGD.
+  virtual std::span<float> parameters() = 0;
+  // Of the parameters, the leading ones that SGD moves. The rest are a module's buffers, which its
+  // own forward pass changes.
+  virtual std::size_t trained() const = 0;
+
+  virtual void arrange(std::span<const float> flat, std::span<float> working) const = 0;
+  virtual void restore(std::span<const float> working, std::span<float> flat) const = 0;
+
+  // The batch's mean loss; its gradient, in working order, is in gradient() until the next call.
+  virtual float differentiate(const Batch& batch) = 0;
+  virtual std::span<const float> gradient() const = 0;
+
+  // outputs() numbers per sample: logits, or the predicted target.
+  virtual void predict(const Batch& batch, std::span<float> out) = 0;
+};
+
+// Mean cross-entropy of logits by rows, or mean squared error where task.classes is 0. Both write
+// the gradient over the outputs.
+float loss_and_gradient(const Task& task, std::span<float> outputs, std::span<const float> targets);
+
+// The net of hand-written kernels, or nothing where the model has a layer it does not know. A batch
+// of more than `batch_max` samples is more than its memory was laid out for.
+std::unique_ptr<NodeModel> make_conv_net(const Model& model, std::size_t batch_max);
+
+}  // namespace tessera
