@@ -6,10 +6,12 @@
 #include <fpzip.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -30,7 +32,7 @@ struct Layout {
 
 Bytes encode(const void* values, Layout layout) {
   const std::size_t count = std::size_t{1} * layout.nx * layout.ny * layout.nz * layout.nf;
-  Bytes out(1024 + 12 * count);  // No value costs more than 12 bytes, a double's 64 bits included.
+  Bytes out(1024 + 12 * count);  // Far more than any value costs; libfpzip reports an overflow.
   FPZ* stream = fpzip_write_to_buffer(out.data(), out.size());
   stream->type = layout.type;
   stream->prec = layout.prec;
@@ -135,6 +137,58 @@ Floats steps_to_the_upper_end() {
   return values;
 }
 
+// A range coder that writes what it is told, for streams that libfpzip would not write.
+class Forger {
+ public:
+  // The part [start, start + width) of 2^total_bits.
+  void put(unsigned total_bits, std::uint32_t start, std::uint32_t width = 1) {
+    const std::uint32_t unit = range_ >> total_bits;
+    low_ += unit * start;
+    range_ = unit * width;
+    while ((low_ ^ (low_ + range_)) >> 24 == 0) {
+      put_low(1);
+      range_ <<= 8;
+    }
+    if (range_ >> 16 != 0) return;
+    put_low(2);
+    range_ = 0 - low_;
+  }
+  Bytes finish() {
+    put_low(4);
+    return out_;
+  }
+
+ private:
+  void put_low(int count) {
+    for (; count > 0; --count, low_ <<= 8) out_.push_back(static_cast<std::byte>(low_ >> 24));
+  }
+  std::uint32_t low_ = 0;
+  std::uint32_t range_ = 0xffffffff;
+  Bytes out_;
+};
+
+// A stream of one value. At first all 65 symbols are as likely, but for the remainder of the
+// division, which the first 16 share.
+Bytes forge(unsigned symbol, std::uint32_t lower_bits) {
+  Forger forger;
+  for (const unsigned byte : {unsigned{'f'}, unsigned{'p'}, unsigned{'z'}, 0u}) forger.put(8, byte);
+  forger.put(16, 0x0110);
+  forger.put(8, 1);
+  forger.put(1, 0);
+  forger.put(7, 0);
+  for (int size = 0; size < 4; ++size) {
+    forger.put(16, 1);
+    forger.put(16, 0);
+  }
+  forger.put(16, 1008 * symbol + std::min(symbol, 16u), symbol < 16 ? 1009 : 1008);
+  if (symbol != 32) {
+    const unsigned bit_count = symbol > 32 ? symbol - 33 : 31 - symbol;
+    forger.put(std::min(bit_count, 16u), lower_bits & 0xffff);
+    if (bit_count > 16) forger.put(bit_count - 16, lower_bits >> 16);
+  }
+  return forger.finish();
+}
+
 void expect_round_trip(const Floats& values, const std::string& what) {
   const Bytes payload = encode(values);
   Floats ours(values.size(), 7.0f);
@@ -226,6 +280,22 @@ TEST(FpzipDecoder, SurvivesEveryFlippedBit) {
       payload[bit / 8] ^= mask;
     }
   }
+}
+
+// The first value is predicted to be zero. It can lie less than 2^31 above it, and up to 2^31
+// below; further off there are no floats.
+TEST(FpzipDecoder, RefusesValuesBeyondTheLastFloat) {
+  EXPECT_EQ(forge(32, 0), encode({0.0f}));
+  EXPECT_EQ(forge(33, 0), encode({from_bits(1)}));
+  EXPECT_EQ(forge(31, 0), encode({-0.0f}));
+  EXPECT_EQ(forge(63, 0x3fffffff), encode({from_bits(0x7fffffff)}));
+  EXPECT_EQ(forge(0, 0), encode({from_bits(0xffffffff)}));
+  EXPECT_EQ(outcome(forge(63, 0x3fffffff), 1), "accepted");
+  EXPECT_EQ(outcome(forge(0, 0), 1), "accepted");
+  EXPECT_EQ(outcome(forge(0, 1), 1), "values");
+  EXPECT_EQ(outcome(forge(0, 0x7fffffff), 1), "values");
+  EXPECT_EQ(outcome(forge(64, 0), 1), "values");
+  EXPECT_EQ(outcome(forge(64, 0x7fffffff), 1), "values");
 }
 
 TEST(FpzipDecoder, SurvivesCorruption) {
