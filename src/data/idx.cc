@@ -39,15 +39,15 @@ Result<Bytes> unpack(ByteSpan file, unsigned dimensions) {
 }  // namespace
 
 Result<IdxHeader> parse_idx_header(ByteSpan bytes, unsigned dimensions) {
+  const std::uint32_t wanted = kUnsignedBytes | dimensions;
+  const std::uint32_t magic = bytes.size() < 4 ? wanted : big_endian(bytes.first(4));
+  if (magic != wanted)
+    return Error{"magic", fmt::format("byte 0: the magic number is {:#010x}, not {:#010x} (IDX, "
+                                      "unsigned bytes, {} dimension{})",
+                                      magic, wanted, dimensions, dimensions == 1 ? "" : "s")};
   if (bytes.size() < 4 + 4 * dimensions)
     return Error{"truncated", fmt::format("byte {}: the file ends inside its {}-byte header",
                                           bytes.size(), 4 + 4 * dimensions)};
-  const std::uint32_t magic = big_endian(bytes.first(4));
-  if (magic != (kUnsignedBytes | dimensions))
-    return Error{"magic", fmt::format("byte 0: the magic number is {:#010x}, not {:#010x} (IDX, "
-                                      "unsigned bytes, {} dimension{})",
-                                      magic, kUnsignedBytes | dimensions, dimensions,
-                                      dimensions == 1 ? "" : "s")};
   IdxHeader header;
   std::uint64_t values = 1;
   bool overflow = false;

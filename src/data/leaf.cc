@@ -84,7 +84,7 @@ class Handler final : public nlohmann::json_sax<Json> {
 
 std::string Handler::where() const {
   if (top_.empty()) return "at the top";
-  if (part_ != Part::kData || depth_ < 2) return fmt::format("in '{}'", printable(top_));
+  if (part_ != Part::kData || user_.name.empty()) return fmt::format("in '{}'", printable(top_));
   if (!in_samples()) return fmt::format("user '{}'", printable(user_.name));
   return fmt::format("user '{}', {} {}", printable(user_.name), field_ == Field::kX ? "x" : "y",
                      field_ == Field::kX ? rows_ + user_.texts.size() : user_.samples());

@@ -1,0 +1,242 @@
+// Walks the table of partitions: what must hold for each of them, at 1, 2 and many nodes.
+#include "data/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "data/datasets.h"
+#include "data/partition_kinds.h"
+#include "data/stores.h"
+#include "data/views.h"
+
+namespace tessera {
+namespace {
+
+// 2,003 samples of 10 classes by 50 users: no number of nodes divides it.
+const LoadedData& some_data() {
+  static const LoadedData data =
+      *load_dataset("synthetic:samples=2003,test=500,shape=4,users=50,seed=3");
+  return data;
+}
+
+// Targets 0, 0, ..., 1, 1, ...: `each` samples of each of `classes`.
+LoadedData sorted_data(std::uint32_t classes, std::uint32_t each) {
+  std::vector<float> targets;
+  for (std::uint32_t c = 0; c < classes; ++c) targets.insert(targets.end(), each, float(c));
+  LoadedData data{.name = "sorted", .task = {.shape = {1}, .classes = classes}};
+  data.train = std::make_shared<FloatSamples>(1, targets, targets);
+  data.test = data.train;
+  return data;
+}
+
+Partition deal(const LoadedData& data, std::string_view spec, std::uint32_t nodes,
+               std::uint64_t seed = 1) {
+  return partition_data(data, spec, nodes, Random(seed));
+}
+
+std::string why_not(const LoadedData& data, std::string_view spec, std::uint32_t nodes) {
+  try {
+    deal(data, spec, nodes);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EveryPartition, GivesEachNodeSamplesNobodyElseHas) {
+  for (const PartitionKind& kind : partitions())
+    for (const std::uint32_t nodes : {1u, 2u, 3u, 16u, 50u}) {
+      const Partition partition = deal(some_data(), kind.name, nodes);
+      ASSERT_EQ(partition.train.size(), nodes);
+      std::set<std::uint32_t> seen;
+      for (const Indices& own : partition.train) {
+        EXPECT_FALSE(own.empty()) << kind.name;
+        EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
+        for (const std::uint32_t i : own) {
+          EXPECT_LT(i, some_data().train->size());
+          EXPECT_TRUE(seen.insert(i).second) << kind.name << " gives " << i << " twice";
+        }
+      }
+      // Shards leave over what does not divide: fewer samples than there are windows, and nodes.
+      const std::size_t least = kind.name == "shards" ? 2003 - 3 * nodes : 2003;
+      EXPECT_GE(seen.size(), least) << kind.name << " with " << nodes;
+    }
+}
+
+TEST(EveryPartition, IsTheSameForTheSameSeedOnly) {
+  for (const PartitionKind& kind : partitions()) {
+    EXPECT_EQ(deal(some_data(), kind.name, 16).train, deal(some_data(), kind.name, 16).train);
+    const bool draws = kind.name != "consecutive";
+    EXPECT_EQ(
+        deal(some_data(), kind.name, 16, 1).train != deal(some_data(), kind.name, 16, 2).train,
+        draws)
+        << kind.name;
+  }
+}
+
+TEST(EveryPartition, RefusesMoreNodesThanSamplesAndUnknownOptions) {
+  for (const PartitionKind& kind : partitions()) {
+    EXPECT_EQ(parse_spec(kind.usage).name, kind.name);
+    EXPECT_NO_THROW(deal(some_data(), kind.usage, 4)) << kind.usage;
+    EXPECT_EQ(why_not(some_data(), kind.name, 2004),
+              fmt::format("{}: 2004 nodes cannot share the 2003 training samples of synthetic; use "
+                          "fewer nodes or more samples",
+                          kind.name));
+    EXPECT_THROW(deal(some_data(), fmt::format("{}:alhpa=1", kind.name), 4), std::invalid_argument);
+  }
+}
+
+TEST(Iid, SizesDifferByAtMostOneAndEveryClassIsEverywhere) {
+  const LoadedData data = sorted_data(10, 100);
+  for (const Indices& own : deal(data, "iid", 7).train) {
+    EXPECT_TRUE(own.size() == 142 || own.size() == 143);
+    std::set<std::uint32_t> classes;
+    for (const std::uint32_t i : own) classes.insert(i / 100);
+    EXPECT_EQ(classes.size(), 10u);
+  }
+}
+
+// 96 nodes and 2 shards of CIFAR-10's 50,000 images: 192 windows of 260, as in the paper.
+TEST(Shards, AreWindowsOfTheLabelSortedList) {
+  const LoadedData data = sorted_data(10, 5000);
+  const Partition partition = deal(data, "shards:per_node=2", 96);
+  double classes = 0;
+  for (const Indices& own : partition.train) {
+    EXPECT_EQ(own.size(), 520u);
+    std::set<std::uint32_t> held;
+    for (const std::uint32_t i : own) held.insert(i / 5000);
+    classes += static_cast<double>(held.size()) / 96;
+  }
+  EXPECT_GT(classes, 1.5);
+  EXPECT_LT(classes, 3);
+  // The first node cuts whole runs: at most two pieces, or three where one goes around the end.
+  const Indices& first = partition.train[0];
+  int pieces = 1;
+  for (std::size_t i = 1; i < first.size(); ++i) pieces += first[i] != first[i - 1] + 1;
+  EXPECT_LE(pieces, 3);
+}
+
+TEST(Shards, AreRefusedWhenEmptyOrWithoutClasses) {
+  EXPECT_EQ(why_not(sorted_data(2, 10), "shards:per_node=6", 4),
+            "shards: per_node=6: the shards would be empty, as 20 training samples give each of 4 "
+            "nodes only 5; use fewer nodes or a smaller per_node");
+  LoadedData ratings = sorted_data(2, 10);
+  ratings.task.classes = 0;
+  for (const char* spec : {"shards", "dirichlet"})
+    EXPECT_EQ(
+        why_not(ratings, spec, 4),
+        fmt::format("{}: sorted has ratings, not classes; use consecutive, users or iid", spec));
+}
+
+// Gamma(a) has mean a and variance a: over 20,000 draws the mean is within five standard errors.
+TEST(Dirichlet, GammaDrawsHaveTheRightMoments) {
+  for (const double shape : {0.1, 0.5, 1.0, 3.0, 50.0}) {
+    Random random(5);
+    const int draws = 20'000;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < draws; ++i) {
+      const double x = std::exp(log_gamma_draw(shape, random));
+      sum += x;
+      squares += x * x;
+    }
+    const double mean = sum / draws;
+    EXPECT_NEAR(mean, shape, 5 * std::sqrt(shape / draws)) << shape;
+    EXPECT_NEAR(squares / draws - mean * mean, shape, 0.15 * shape) << shape;
+  }
+}
+
+// Far below what a double can hold as a number, the logarithm is still one.
+TEST(Dirichlet, TinyShapesStayFinite) {
+  Random random(5);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(std::isfinite(log_gamma_draw(1e-6, random)));
+}
+
+// How many classes make up nine tenths of a node's samples, on average.
+double classes_held(double alpha) {
+  const LoadedData data = sorted_data(10, 500);
+  const Partition partition = deal(data, fmt::format("dirichlet:alpha={}", alpha), 10);
+  double sum = 0;
+  for (const Indices& own : partition.train) {
+    std::vector<double> counts(10, 0);
+    for (const std::uint32_t i : own) ++counts[i / 500];
+    std::sort(counts.rbegin(), counts.rend());
+    double held = 0;
+    for (std::size_t c = 0; held < 0.9 * static_cast<double>(own.size()); ++c, ++sum)
+      held += counts[c];
+  }
+  return sum / 10;
+}
+
+TEST(Dirichlet, SmallerAlphaIsMoreUneven) {
+  EXPECT_LT(classes_held(0.1), classes_held(1) - 1);
+  EXPECT_LT(classes_held(1), classes_held(1000) - 1);
+  EXPECT_GT(classes_held(1000), 8.9);
+}
+
+TEST(Dirichlet, EveryNodeGetsTheLeastAskedForOrItSaysSo) {
+  const LoadedData data = sorted_data(10, 500);
+  for (const Indices& own : deal(data, "dirichlet:alpha=0.3,least=100", 20).train)
+    EXPECT_GE(own.size(), 100u);
+  EXPECT_EQ(why_not(data, "dirichlet:alpha=0.1,least=260", 20),
+            "dirichlet: with alpha=0.1 some of 20 nodes had fewer than 260 samples in each of 100 "
+            "draws; use a larger alpha or fewer nodes, or a smaller least");
+}
+
+// 610 users on 96 nodes, as in MovieLens: 34 nodes with 7 users, then 62 with 6.
+TEST(Consecutive, TheFirstNodesHoldOneMore) {
+  LoadedData data = sorted_data(10, 122);
+  data.task.kind = Task::Kind::kRatings;
+  for (std::uint32_t i = 0; i < 1220; ++i) data.train_users.push_back(i % 610);
+  data.test_users = data.train_users;
+  const Partition partition = deal(data, "consecutive", 96);
+  std::uint32_t next = 0;
+  for (std::uint32_t node = 0; node < 96; ++node) {
+    std::set<std::uint32_t> users;
+    for (const std::uint32_t i : partition.train[node]) users.insert(data.train_users[i]);
+    EXPECT_EQ(users.size(), node < 34 ? 7u : 6u);
+    EXPECT_EQ(*users.begin(), next);
+    next += static_cast<std::uint32_t>(users.size());
+    EXPECT_EQ(*users.rbegin(), next - 1);
+  }
+  // Ratings are tested on a node's own users.
+  EXPECT_EQ(partition.test, partition.train);
+}
+
+TEST(Users, StayWholeAndAreDealtEvenly) {
+  const LoadedData& data = some_data();
+  const Partition partition = deal(data, "users:test=own", 16);
+  std::vector<int> node_of(50, -1);
+  for (std::uint32_t node = 0; node < 16; ++node) {
+    std::set<std::uint32_t> users;
+    for (const std::uint32_t i : partition.train[node]) users.insert(data.train_users[i]);
+    EXPECT_TRUE(users.size() == 3 || users.size() == 4);
+    for (const std::uint32_t user : users) {
+      EXPECT_EQ(node_of[user], -1);
+      node_of[user] = static_cast<int>(node);
+    }
+  }
+  for (std::uint32_t node = 0; node < 16; ++node)
+    for (const std::uint32_t i : partition.test[node])
+      EXPECT_EQ(node_of[data.test_users[i]], static_cast<int>(node));
+  EXPECT_TRUE(deal(data, "users", 16).test.empty());
+}
+
+TEST(Users, ErrorsSayWhatToChange) {
+  for (const std::string kind : {"users", "consecutive"}) {
+    EXPECT_EQ(why_not(sorted_data(2, 10), kind, 4),
+              kind + ": the samples of sorted belong to no users; use iid, shards or dirichlet");
+    EXPECT_EQ(why_not(some_data(), kind, 51),
+              kind + ": 51 nodes cannot share the 50 users of synthetic; use at most 50 nodes");
+    LoadedData untested = some_data();
+    untested.test_users.assign(untested.test_users.size(), 0);
+    EXPECT_NE(why_not(untested, kind + ":test=own", 10).find("have no test samples"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#include "data/views.h"
+
+#include <gtest/gtest.h>
+
+#include "data/stores.h"
+
+namespace tessera {
+namespace {
+
+// Three samples of two bytes.
+std::shared_ptr<const Dataset> three() {
+  return std::make_shared<ByteSamples>(2, std::vector<std::uint8_t>{0, 255, 1, 2, 128, 127},
+                                       std::vector<float>{5, 6, 7});
+}
+
+TEST(Stores, GiveBackWhatTheyHold) {
+  std::vector<float> x(2);
+  EXPECT_EQ(three()->get(1, x), 6);
+  EXPECT_EQ(x, (std::vector<float>{1, 2}));
+  const FloatSamples floats(2, {0.5f, -1, 3, 4}, {1, 2});
+  EXPECT_EQ(floats.size(), 2u);
+  EXPECT_EQ(floats.get(1, x), 2);
+  EXPECT_EQ(x, (std::vector<float>{3, 4}));
+}
+
+TEST(StoresDeath, AnIndexPastTheEndIsOurBug) {
+  std::vector<float> x(2);
+  EXPECT_DEATH(three()->get(3, x), "index < targets_.size\\(\\)");
+  EXPECT_DEATH(Subset(three(), {3}), "index < whole_->size\\(\\)");
+}
+
+TEST(Views, ASubsetKeepsItsOrderAndMayRepeat) {
+  const Subset subset(three(), {2, 0, 2});
+  std::vector<float> x(2);
+  EXPECT_EQ(subset.size(), 3u);
+  EXPECT_EQ(subset.get(0, x), 7);
+  EXPECT_EQ(subset.get(1, x), 5);
+  EXPECT_EQ(subset.get(2, x), 7);
+  EXPECT_EQ(x, (std::vector<float>{128, 127}));
+}
+
+// PyTorch divides by 255, subtracts 0.5 and divides by 0.5, each rounded to float: -1, 1 and, for a
+// pixel of 128, 0.0039215088 (0x3b808100).
+TEST(Views, SignedScaleHasPyTorchsBits) {
+  Options options(parse_spec("x"));
+  const Normalized signed_view(three(), scale_option(options, "signed"));
+  std::vector<float> x(2);
+  signed_view.get(0, x);
+  EXPECT_EQ(x, (std::vector<float>{-1, 1}));
+  signed_view.get(2, x);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(x[0]), 0x3b808100u);
+}
+
+TEST(Views, ScaleIsOneOfThree) {
+  Options options(parse_spec("cifar10:scale=uint"));
+  EXPECT_THROW(scale_option(options, "signed"), std::invalid_argument);
+  Options unit(parse_spec("cifar10:scale=unit"));
+  EXPECT_EQ(scale_option(unit, "signed").divisor, 255);
+}
+
+TEST(Views, SpreadCoversTheWholeEvenly) {
+  EXPECT_EQ(spread(10, 5), (Indices{0, 2, 4, 6, 8}));
+  EXPECT_EQ(spread(3, 7), (Indices{0, 1, 2}));
+  EXPECT_EQ(spread(0, 7), Indices{});
+  const Indices places = spread(100'003, 997);
+  EXPECT_EQ(places.size(), 997u);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    EXPECT_GE(places[i] - places[i - 1], 100u);
+    EXPECT_LE(places[i] - places[i - 1], 101u);
+  }
+}
+
+TEST(Views, LabelsAreTheTargets) {
+  EXPECT_EQ(labels_of(*three(), {.shape = {2}, .classes = 8}),
+            (std::vector<std::uint32_t>{5, 6, 7}));
+}
+
+}  // namespace
+}  // namespace tessera
