@@ -73,7 +73,10 @@ has() {
   case $1 in
     -) true ;;
     command:*) command -v "$what" >/dev/null ;;
-    header:*) echo "#include <$what>" | "${CXX:-c++}" -std=c++20 "${include[@]}" -M -x c++ - &>/dev/null ;;
+    header:*)
+      printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$what" |
+        "${CXX:-c++}" -std=c++20 "${include[@]}" -E -x c++ - &>/dev/null
+      ;;
     python:*) python3 -c "import $what" &>/dev/null || /usr/bin/python3 -c "import $what" &>/dev/null ;;
   esac
 }
