@@ -34,7 +34,7 @@ class BitWriter {
   explicit BitWriter(std::byte* out) : start_(out), next_(out) {}
 
   // 1 <= width <= kWidestCode, code < 2^width.
-  void put(std::uint64_t code, unsigned width) {
+  [[gnu::always_inline]] void put(std::uint64_t code, unsigned width) {
     word_ = word_ << width | code;
     pending_ += width;
     store_big_endian(next_, word_ << (64 - pending_));
@@ -42,7 +42,7 @@ class BitWriter {
     pending_ %= 8;
   }
 
-  void put_zeros(std::uint64_t count) {
+  [[gnu::always_inline]] void put_zeros(std::uint64_t count) {
     for (; count > kWidestCode; count -= kWidestCode) put(0, kWidestCode);
     if (count > 0) put(0, static_cast<unsigned>(count));
   }
@@ -78,14 +78,17 @@ class BitReader {
 
   // The next kWindowBits bits, highest first; zeros past the end. The bits below them mean nothing.
   std::uint64_t window() const {
+    if (has_whole_word()) return whole_window();
     const std::size_t at = position_ / 8;
-    if (at + 8 <= in_.size()) return load_big_endian(in_.data() + at) << (position_ % 8);
     std::byte padded[8] = {};
     if (at < in_.size()) std::memcpy(padded, in_.data() + at, in_.size() - at);
     return load_big_endian(padded) << (position_ % 8);
   }
-  // Whether a window can be loaded as one word.
+  // Whether a window can be loaded as one word; that word.
   bool has_whole_word() const { return position_ / 8 + 8 <= in_.size(); }
+  std::uint64_t whole_window() const {
+    return load_big_endian(in_.data() + position_ / 8) << (position_ % 8);
+  }
 
   void skip(std::uint64_t bits) { position_ += bits; }
 

@@ -32,14 +32,15 @@ struct Gap {
 
 class GapTable {
  public:
-  // 4,096 entries of 11 bytes: about the size of a first-level cache, and most of them are rare.
+  // 4,096 entries of 12 bytes: more than a first-level cache, but most of them are rare.
   static constexpr unsigned kBits = 12;
   static constexpr std::size_t kGapsMax = 8;
 
   struct Step {
-    std::uint8_t bits = 0;   // Together,
-    std::uint8_t gaps = 0;   // how many there are (none: the first one is longer than kBits),
-    std::uint8_t total = 0;  // and their sum.
+    std::uint8_t bits = 0;    // Together,
+    std::uint8_t gaps = 0;    // how many there are (none: the first one is longer than kBits),
+    std::uint8_t total = 0;   // and their sum.
+    std::uint8_t unused = 0;  // So that a step is loaded as one word.
   };
 
   template <typename Code>
@@ -66,15 +67,20 @@ class GapTable {
   std::array<std::array<std::uint8_t, kGapsMax>, 1u << kBits> sums_{};
 };
 
-// Reads on from `last` until the table or the end of the payload is of no more help; returns how
-// many indices it wrote. `last` becomes the last of them.
-inline std::size_t read_by_table(const GapTable& table, BitReader& bits, std::uint64_t& last,
-                                 std::span<std::uint32_t> indices) {
+// Where a reading of gaps stands. Passed and returned by value, so that it lives in registers.
+struct GapCursor {
+  BitReader bits;
+  std::uint64_t last = 0;      // The last index read,
+  std::uint32_t* next{};       // where the next one goes,
+  const std::uint32_t* end{};  // and where that ends.
+};
+
+// Reads on until the table or the end of the payload is of no more help.
+inline GapCursor read_by_table(const GapTable& table, GapCursor at) {
   constexpr unsigned kSteps = BitReader::kWindowBits / GapTable::kBits;
-  std::size_t done = 0;
-  std::uint64_t sum = last;
-  while (done + kSteps * GapTable::kGapsMax <= indices.size() && bits.has_whole_word()) {
-    std::uint64_t window = bits.window();
+  constexpr std::ptrdiff_t kRoom = kSteps * GapTable::kGapsMax;
+  while (at.end - at.next >= kRoom && at.bits.has_whole_word()) {
+    std::uint64_t window = at.bits.whole_window();
     unsigned used = 0;
     for (unsigned s = 0; s < kSteps; ++s) {
       const std::size_t pattern = window >> (64 - GapTable::kBits);
@@ -82,18 +88,17 @@ inline std::size_t read_by_table(const GapTable& table, BitReader& bits, std::ui
       if (step.gaps == 0) [[unlikely]]
         break;
       const std::uint8_t* sums = table.sums(pattern);
-      const auto base = static_cast<std::uint32_t>(sum);
-      for (std::size_t i = 0; i < GapTable::kGapsMax; ++i) indices[done + i] = base + sums[i];
-      done += step.gaps;
-      sum += step.total;
+      const auto base = static_cast<std::uint32_t>(at.last);
+      for (std::size_t i = 0; i < GapTable::kGapsMax; ++i) at.next[i] = base + sums[i];
+      at.next += step.gaps;
+      at.last += step.total;
       used += step.bits;
       window <<= step.bits;
     }
     if (used == 0) break;
-    bits.skip(used);
+    at.bits.skip(used);
   }
-  last = sum;
-  return done;
+  return at;
 }
 
 // Whatever the path, the stream must have ended exactly here.
@@ -111,21 +116,21 @@ template <typename Code>
 Result<void> decode_gaps(ByteSpan payload, const Code& code, const GapTable* table,
                          std::uint32_t first, std::uint32_t dimension,
                          std::span<std::uint32_t> indices) {
-  BitReader bits(payload);
-  std::uint64_t last = first;
-  for (std::size_t done = 0; done < indices.size();) {
-    if (table) done += read_by_table(*table, bits, last, indices.subspan(done));
-    if (done == indices.size()) break;
-    const Gap next = code.read(bits.window());
-    bits.skip(next.bits);
-    const std::uint64_t gap = next.bits > 0 ? next.gap : code.read_plain(bits);
-    if (gap == 0 || bits.past_end())
-      return Error{bits.past_end() ? "truncated" : "indices", "there is no gap where one must be"};
-    last += gap;
-    if (last >= dimension) return Error{"indices", "they reach the dimension"};
-    indices[done++] = static_cast<std::uint32_t>(last);
+  GapCursor at{BitReader(payload), first, indices.data(), indices.data() + indices.size()};
+  while (at.next != at.end) {
+    if (table) at = read_by_table(*table, at);
+    if (at.next == at.end) break;
+    const Gap next = code.read(at.bits.window());
+    at.bits.skip(next.bits);
+    const std::uint64_t gap = next.bits > 0 ? next.gap : code.read_plain(at.bits);
+    if (gap == 0 || at.bits.past_end())
+      return Error{at.bits.past_end() ? "truncated" : "indices",
+                   "there is no gap where one is due"};
+    at.last += gap;
+    if (at.last >= dimension) return Error{"indices", "they reach the dimension"};
+    *at.next++ = static_cast<std::uint32_t>(at.last);
   }
-  return finish_gaps(bits, last, dimension);
+  return finish_gaps(at.bits, at.last, dimension);
 }
 
 // The same, bit by bit: the reference that tests and benchmarks hold the above against.
@@ -137,7 +142,7 @@ Result<void> decode_gaps_plain(ByteSpan payload, const Code& code, std::uint32_t
   for (std::uint32_t& index : indices) {
     const std::uint64_t gap = code.read_plain(bits);
     if (gap == 0 || bits.past_end())
-      return Error{bits.past_end() ? "truncated" : "indices", "there is no gap where one must be"};
+      return Error{bits.past_end() ? "truncated" : "indices", "there is no gap where one is due"};
     last += gap;
     if (last >= dimension) return Error{"indices", "they reach the dimension"};
     index = static_cast<std::uint32_t>(last);

@@ -13,20 +13,41 @@ namespace {
 constexpr std::size_t kHeadBytes = 1 + sizeof(std::uint32_t);
 constexpr unsigned kParameterMax = 31;
 
-void put_gap(BitWriter& bits, std::uint32_t x, unsigned k) {
-  const std::uint64_t zeros = x >> k;
-  const std::uint64_t code = (x & ((std::uint64_t{1} << k) - 1)) | std::uint64_t{1} << k;
-  if (zeros + 1 + k <= BitWriter::kWidestCode)
-    return bits.put(code, static_cast<unsigned>(zeros) + 1 + k);
-  bits.put_zeros(zeros);
-  bits.put(code, k + 1);
+// A code as a number and its width; only the width knows of the zeros in front.
+struct Code {
+  std::uint64_t tail = 0;  // A one and the k low bits of x.
+  std::uint64_t width = 0;
+};
+
+inline Code code_of(std::uint32_t gap, unsigned k) {
+  const std::uint32_t x = gap - 1;
+  const std::uint64_t one = std::uint64_t{1} << k;
+  return {one | (x & (one - 1)), std::uint64_t{x >> k} + 1 + k};
 }
 
-void put_gaps(BitWriter& out, std::span<const std::uint32_t> indices, unsigned k) {
-  BitWriter bits = out;  // A local copy lives in registers.
-  for (std::size_t i = 1; i < indices.size(); ++i)
-    put_gap(bits, indices[i] - indices[i - 1] - 1, k);
-  out = bits;
+// Inlined at all costs, so that the writer lives in registers.
+[[gnu::always_inline]] inline void put_code(BitWriter& bits, Code code, unsigned k) {
+  if (code.width <= BitWriter::kWidestCode)
+    return bits.put(code.tail, static_cast<unsigned>(code.width));
+  bits.put_zeros(code.width - (k + 1));
+  bits.put(code.tail, k + 1);
+}
+
+BitWriter after_gaps(BitWriter bits, std::span<const std::uint32_t> indices, unsigned k) {
+  std::size_t i = 1;
+  for (; i + 1 < indices.size(); i += 2) {
+    const Code a = code_of(indices[i] - indices[i - 1], k);
+    const Code b = code_of(indices[i + 1] - indices[i], k);
+    const std::uint64_t width = a.width + b.width;
+    if (width <= BitWriter::kWidestCode) [[likely]] {
+      bits.put(a.tail << b.width | b.tail, static_cast<unsigned>(width));
+    } else {
+      put_code(bits, a, k);
+      put_code(bits, b, k);
+    }
+  }
+  if (i < indices.size()) put_code(bits, code_of(indices[i] - indices[i - 1], k), k);
+  return bits;
 }
 
 struct RiceCode {
@@ -135,7 +156,7 @@ void encode_rice(const IndexSet& set, Bytes& out) {
   head.put<std::uint8_t>(static_cast<std::uint8_t>(k));
   head.put<std::uint32_t>(set.indices[0]);
   append_bits(out, rice_bound(count, set.dimension) - kHeadBytes,
-              [&](BitWriter& bits) { put_gaps(bits, set.indices, k); });
+              [&](BitWriter& bits) { bits = after_gaps(bits, set.indices, k); });
 }
 
 Result<void> decode_rice(ByteSpan payload, std::uint32_t dimension,

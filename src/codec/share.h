@@ -22,8 +22,8 @@ struct Listed {
   bool operator==(const Listed&) const = default;
 };
 
-// A random mask that both sides draw: coordinate i is in when the i-th 32-bit word of the stream
-// Random(seed) is below the threshold, that is with chance threshold / 2^32.
+// A random mask that both sides draw: coordinate i is in when the upper half of splitmix64(seed, i)
+// is below the threshold, that is with chance threshold / 2^32.
 struct Drawn {
   std::uint64_t seed = 0;
   std::uint32_t threshold = 0;

@@ -2,19 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.h"
+#include "codec/splitmix.h"
 
 namespace tessera {
 namespace {
 
-// The wire format promises word i of the stream against the threshold, and nothing else.
-TEST(Drawn, IsTheStreamAgainstTheThreshold) {
-  const Drawn drawn{.seed = 90, .threshold = threshold_of(0.37)};
-  Random stream(90);
-  Indices expected;
-  for (std::uint32_t i = 0; i < 1000; ++i)
-    if (stream.bits() < drawn.threshold) expected.push_back(i);
-  EXPECT_EQ(draw_indices(drawn, 1000), expected);
+// The first outputs for the seeds 0 and 1234567, as the generator's other implementations give
+// them.
+TEST(SplitMix64, MatchesThePublishedOutputs) {
+  EXPECT_EQ(splitmix64(0, 0), 0xe220a8397b1dcdafu);
+  EXPECT_EQ(splitmix64(1234567, 0), 6457827717110365317u);
+  EXPECT_EQ(splitmix64(1234567, 1), 3203168211198807973u);
+  EXPECT_EQ(splitmix64(1234567, 4), 16408922859458223821u);
+}
+
+// The wire format promises the upper half of output i against the threshold, and nothing else.
+TEST(Drawn, IsTheGeneratorAgainstTheThreshold) {
+  for (const double fraction : {0.001, 0.1, 0.37, 0.99}) {
+    const Drawn drawn{.seed = 90, .threshold = threshold_of(fraction)};
+    Indices expected;
+    for (std::uint32_t i = 0; i < 5000; ++i)
+      if (splitmix64(90, i) >> 32 < drawn.threshold) expected.push_back(i);
+    EXPECT_EQ(draw_indices(drawn, 5000), expected);
+  }
 }
 
 // 37% of 100,000 is 37,000 with a standard deviation of 153.
