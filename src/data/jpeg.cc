@@ -1,3 +1,4 @@
+// JPEG through libjpeg, whose errors jump back here instead of ending the program.
 #include <csetjmp>
 #include <cstdio>
 

@@ -25,7 +25,8 @@ std::string read(std::string_view json) {
 
 constexpr std::string_view kNumbers =
     R"({"users": ["a", "b"], "num_samples": [2, 1],
-        "user_data": {"a": {"x": [[1, 0.5], [2, -3]], "y": [7, 8]}, "b": {"y": [9], "x": [[4, 5]]}}})";
+        "user_data": {"a": {"x": [[1, 0.5], [2, -3]], "y": [7, 8]},
+                      "b": {"y": [9], "x": [[4, 5]]}}})";
 
 TEST(Leaf, ReadsNumbersAndTexts) {
   EXPECT_EQ(read(kNumbers), "a: 1 0.5 2 -3 -> 7 8; b: 4 5 -> 9; ");

@@ -1,3 +1,4 @@
+// The partition `dirichlet`: each class divided by random shares.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The partition `shards`: windows of the label-sorted training set.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The partitions `users` and `consecutive`: people stay whole.
 #include <fmt/format.h>
 
 #include <algorithm>

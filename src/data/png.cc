@@ -1,3 +1,4 @@
+// PNG through libpng's simplified reader, which returns its errors.
 #include <png.h>
 
 #include "data/image.h"
