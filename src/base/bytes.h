@@ -40,7 +40,12 @@ class ByteWriter {
   template <typename T>
   requires std::integral<T> || std::floating_point<T>
   void put(T value) { put_bytes(std::as_bytes(std::span(&value, 1))); }
-  void put_bytes(ByteSpan bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
+  void put_bytes(ByteSpan bytes) {
+    if (bytes.empty()) return;
+    const std::size_t end = out_.size();
+    out_.resize(end + bytes.size());
+    std::memcpy(out_.data() + end, bytes.data(), bytes.size());
+  }
 
  private:
   Bytes& out_;

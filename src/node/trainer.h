@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/random.h"
+#include "base/result.h"
 
 namespace tessera {
 
@@ -28,6 +30,10 @@ class Trainer {
   virtual Vector initial_model() const = 0;
   // One job on a live node; every node that starts at the same instant in the simulator.
   virtual void train(std::span<TrainJob> cohort) = 0;
+
+  // What it remembers between jobs (momentum), for checkpoints.
+  virtual void save(Bytes&) const {}
+  virtual Result<void> load(ByteReader&) { return {}; }
 };
 
 // How well a model does on data it has not seen.

@@ -1,0 +1,46 @@
+// The world as one node sees it: what can happen to it, and what it can do. Four events, four
+// effects, none of which blocks. The simulator and the live runtime both drive nodes through this
+// header, and a node cannot tell which.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <variant>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/time.h"
+
+namespace tessera {
+
+// An encoded message. Shared, because the same bytes often go to several peers.
+struct Payload {
+  std::shared_ptr<const Bytes> bytes{};
+  std::size_t value_bytes = 0;  // The rest is metadata. Only the accounting looks at it.
+};
+
+struct Started {};
+struct Arrived {
+  NodeId from = 0;
+  Payload payload{};
+};
+struct Woke {};
+struct Trained {
+  Vector model{};  // What became of the model handed to Env::train.
+  float loss = 0;
+};
+using Event = std::variant<Started, Arrived, Woke, Trained>;
+
+class Env {
+ public:
+  virtual ~Env() = default;
+  virtual Instant now() const = 0;
+  virtual void send(NodeId to,
+                    Payload payload) = 0;       // Best effort; comes back elsewhere as Arrived.
+  virtual void wake_after(Duration delay) = 0;  // Comes back as Woke.
+  virtual void train(const Vector& model, Random random) = 0;  // Comes back as Trained.
+};
+
+}  // namespace tessera

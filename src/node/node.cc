@@ -1,0 +1,132 @@
+#include "node/node.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "sharing/archive.h"
+
+namespace tessera {
+
+Node::Node(NodeParts parts)
+    : id_(parts.id),
+      run_(parts.run),
+      model_(std::move(parts.model)),
+      sharing_(std::move(parts.sharing)),
+      protocol_(std::move(parts.protocol)),
+      codec_(parts.codec),
+      random_(parts.random) {
+  sharing_->start(model_);
+}
+
+void Node::handle(Event event, Env& env) {
+  CHECK(env_ == nullptr);
+  env_ = &env;
+  std::visit([this](auto& what) { on(std::move(what)); }, event);
+  env_ = nullptr;
+}
+
+void Node::on(Started) {
+  protocol_->on_start(*this);
+}
+void Node::on(Woke) {
+  protocol_->on_wake(*this);
+}
+
+void Node::on(Trained trained) {
+  CHECK(training_);
+  CHECK(trained.model.size() == model_.size());
+  training_ = false;
+  model_ = std::move(trained.model);
+  last_loss_ = trained.loss;
+  ++age_;
+  protocol_->on_trained(*this);
+}
+
+void Node::on(Arrived arrived) {
+  Result<Message> message = decode(*arrived.payload.bytes);
+  if (!message.ok()) return refuse(message.error().kind);
+  if (message->envelope.run != run_) return refuse("run");
+  // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
+  if (message->envelope.sender != arrived.from) return refuse("sender");
+  if (const auto admitted = sharing_->admit(message->share); !admitted.ok())
+    return refuse(admitted.error().kind);
+  protocol_->on_share(*this, arrived.from, std::move(message->share));
+}
+
+void Node::train() {
+  CHECK(!training_);
+  training_ = true;
+  env_->train(model_, random_.fork("train", age_));
+}
+
+std::vector<Share> Node::pack(Round round, std::uint32_t degree) {
+  std::vector<Share> shares = sharing_->pack(model_, random_.fork("pack", packed_++));
+  for (Share& share : shares) {
+    share.round = round;
+    share.degree = degree;
+    share.age = age_;
+  }
+  return shares;
+}
+
+void Node::send(const Share& share, std::span<const NodeId> peers) {
+  if (peers.empty()) return;
+  Encoded encoded =
+      encode(share, codec_, {.run = run_, .sender = id_}, random_.fork("rounding", sent_++));
+  const Payload payload{std::make_shared<const Bytes>(std::move(encoded.bytes)),
+                        encoded.value_bytes};
+  for (const NodeId peer : peers) env_->send(peer, payload);
+}
+
+void Node::merge(std::span<const Contribution> others) {
+  CHECK(!training_);
+  sharing_->merge(model_, others);
+}
+
+void Node::wake_after(Duration delay) {
+  env_->wake_after(delay);
+}
+
+void Node::refuse(std::string_view reason) {
+  ++refusals_[std::string(reason)];
+}
+
+void Node::save(Bytes& out) const {
+  ByteWriter writer(out);
+  save_vector(model_, out);
+  writer.put(age_);
+  writer.put(packed_);
+  writer.put(sent_);
+  writer.put(last_loss_);
+  writer.put<std::uint8_t>(training_);
+  writer.put<std::uint8_t>(finished_);
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(refusals_.size()));
+  for (const auto& [reason, count] : refusals_) {
+    writer.put<std::uint32_t>(static_cast<std::uint32_t>(reason.size()));
+    writer.put_bytes(bytes_of(reason));
+    writer.put(count);
+  }
+  sharing_->save(out);
+  protocol_->save(out);
+}
+
+Result<void> Node::load(ByteReader& in) {
+  if (auto loaded = load_vector(in, model_); !loaded.ok()) return loaded;
+  age_ = in.get<std::uint64_t>();
+  packed_ = in.get<std::uint64_t>();
+  sent_ = in.get<std::uint64_t>();
+  last_loss_ = in.get<float>();
+  training_ = in.get<std::uint8_t>() != 0;
+  finished_ = in.get<std::uint8_t>() != 0;
+  refusals_.clear();
+  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
+    const ByteSpan reason = in.get_bytes(in.get<std::uint32_t>());
+    refusals_[std::string(reinterpret_cast<const char*>(reason.data()), reason.size())] =
+        in.get<std::uint64_t>();
+  }
+  if (in.ran_short()) return Error{"checkpoint", "a saved node is cut short"};
+  if (auto loaded = sharing_->load(in); !loaded.ok()) return loaded;
+  return protocol_->load(in);
+}
+
+}  // namespace tessera

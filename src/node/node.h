@@ -1,0 +1,84 @@
+// One participant: a model, what it tells of it (Sharing), when and to whom (Protocol). A state
+// machine that is driven and never drives: handle() is told what happened and acts on the world
+// through the Env it is handed. It contains no metrics; whoever measures reads the model and the
+// counters from outside.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/wire.h"
+#include "node/env.h"
+#include "node/protocol.h"
+#include "sharing/sharing.h"
+
+namespace tessera {
+
+struct NodeParts {
+  NodeId id = 0;
+  std::uint64_t run = 0;  // Tells this experiment's messages from another's.
+  Vector model{};
+  std::unique_ptr<Sharing> sharing{};
+  std::unique_ptr<Protocol> protocol{};
+  Codec codec{};
+  Random random{0};  // This node's own branch of the seed's tree.
+};
+
+class Node {
+ public:
+  explicit Node(NodeParts parts);
+
+  void handle(Event event, Env& env);
+
+  NodeId id() const { return id_; }
+  const Vector& model() const { return model_; }
+  std::uint64_t age() const { return age_; }  // Trainings the model has seen.
+  Round rounds_done() const { return protocol_->rounds_done(); }
+  bool finished() const { return finished_; }
+  float last_loss() const { return last_loss_; }
+  // Messages turned away, by the reason's one word.
+  const std::map<std::string, std::uint64_t, std::less<>>& refusals() const { return refusals_; }
+
+  // The verbs, for protocols; only while handling an event.
+  void train();
+  std::vector<Share> pack(Round round, std::uint32_t degree);
+  void send(const Share& share, std::span<const NodeId> peers);
+  void merge(std::span<const Contribution> others);
+  void wake_after(Duration delay);
+  void finish() { finished_ = true; }
+  void refuse(std::string_view reason);
+  const Random& random() const { return random_; }
+
+  void save(Bytes& out) const;
+  Result<void> load(ByteReader& in);
+
+ private:
+  void on(Started);
+  void on(Arrived arrived);
+  void on(Woke);
+  void on(Trained trained);
+
+  NodeId id_;
+  std::uint64_t run_;
+  Vector model_;
+  std::unique_ptr<Sharing> sharing_;
+  std::unique_ptr<Protocol> protocol_;
+  Codec codec_;
+  Random random_;
+
+  Env* env_ = nullptr;  // Set while an event is handled.
+  bool training_ = false;
+  bool finished_ = false;
+  std::uint64_t age_ = 0;
+  std::uint64_t packed_ = 0;  // Packs and sends so far: they name the fork each one draws from.
+  std::uint64_t sent_ = 0;
+  float last_loss_ = 0;
+  std::map<std::string, std::uint64_t, std::less<>> refusals_;
+};
+
+}  // namespace tessera

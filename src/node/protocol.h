@@ -1,0 +1,33 @@
+// When a node speaks, and to whom: the second of the three questions. A Protocol knows rounds, ages
+// and arrivals; it does not know coordinates, codecs or sockets. It has four hooks and uses the
+// verbs of Node: train, pack, send, merge, wake_after, finish. A hook runs to completion; nothing
+// else happens to the node meanwhile.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "codec/share.h"
+
+namespace tessera {
+
+class Node;
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+  virtual void on_start(Node& node) = 0;
+  virtual void on_trained(Node& node) = 0;
+  // The share is decoded and admitted: it is for this model. Whether its sender may speak now is
+  // for the protocol to say; what it turns away it reports by Node::refuse.
+  virtual void on_share(Node& node, NodeId from, Share share) = 0;
+  virtual void on_wake(Node&) {}
+
+  // Rounds completed, for whoever measures.
+  virtual Round rounds_done() const = 0;
+
+  virtual void save(Bytes& out) const = 0;
+  virtual Result<void> load(ByteReader& in) = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+// A simulated world around the quadratic toy in one call; a test states only what differs.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/quadratic.h"
+#include "protocol/protocols.h"
+#include "sim/simulation.h"
+#include "topology/topology.h"
+
+namespace tessera {
+
+struct ToyWorldOptions {
+  std::uint32_t nodes = 8;
+  std::size_t dimension = 200;
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  std::string topology = "ring";
+  std::string protocol = "dpsgd:rounds=60";
+  std::string sharing = "full";
+  std::string codec = "gamma+planes";
+};
+
+struct NoObserver final : Observer {
+  void on_rounds_done(const Simulation&, std::span<const RoundDone>) override {}
+};
+
+struct ToyWorld {
+  explicit ToyWorld(const ToyWorldOptions& options)
+      : trainer({.nodes = options.nodes, .dimension = options.dimension, .seed = options.seed}) {
+    const Random root(options.seed);
+    std::shared_ptr<const Topology> topology =
+        make_topology(options.topology, options.nodes, root.fork("topology"));
+    const MakeProtocol make_protocol = prepare_protocol(
+        options.protocol,
+        {.nodes = options.nodes, .topology = topology, .random = root.fork("protocol")});
+    const Codec codec = parse_codec(options.codec);
+    SimulationParts parts{.trainer = &trainer, .threads = options.threads};
+    for (NodeId id = 0; id < options.nodes; ++id) {
+      const SharingContext context{.dimension = static_cast<std::uint32_t>(options.dimension),
+                                   .seed = options.seed,
+                                   .lossless_codec = !codec.values || codec.values->lossless};
+      parts.nodes.push_back(
+          std::make_unique<Node>(NodeParts{.id = id,
+                                           .run = options.seed,
+                                           .model = trainer.initial_model(),
+                                           .sharing = make_sharing(options.sharing, context),
+                                           .protocol = make_protocol(id),
+                                           .codec = codec,
+                                           .random = root.fork("node", id)}));
+    }
+    simulation = std::make_unique<Simulation>(std::move(parts));
+  }
+
+  // Steps until nothing is left to do; returns the digest of all models.
+  std::uint64_t run() {
+    NoObserver nobody;
+    simulation->start();
+    while (simulation->step(nobody)) {
+    }
+    return simulation->model_digest();
+  }
+
+  // Mean over nodes of the distance to the optimum.
+  double error() const {
+    double sum = 0;
+    for (NodeId id = 0; id < simulation->node_count(); ++id)
+      sum += trainer.distance_to_optimum(simulation->node(id).model());
+    return sum / static_cast<double>(simulation->node_count());
+  }
+
+  Quadratic trainer;
+  std::unique_ptr<Simulation> simulation{};
+};
+
+}  // namespace tessera
