@@ -125,8 +125,9 @@ Result<LoadedData> load_image_folder(Options& options) {
   if (const Result<void> there = require_folder(wanted.dir, "dir= names the folder of classes");
       !there)
     return there.error();
+  std::error_code error;
   const bool own_split =
-      fs::is_directory(wanted.dir / "train") && fs::is_directory(wanted.dir / "test");
+      fs::is_directory(wanted.dir / "train", error) && fs::is_directory(wanted.dir / "test", error);
   const fs::path root = own_split ? wanted.dir / "train" : wanted.dir;
   const Result<std::vector<std::string>> names = class_names(root);
   if (!names) return names.error();
