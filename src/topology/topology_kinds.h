@@ -1,0 +1,32 @@
+// The kinds of topologies, one function each, for the table in topology.cc. The random ones give
+// connected graphs only: what falls apart is drawn again, and options under which that would take
+// for ever are refused.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/spec.h"
+#include "topology/topology.h"
+
+namespace tessera {
+
+DrawGraph make_regular(Options& options, std::uint32_t nodes);
+DrawGraph make_small_world(Options& options, std::uint32_t nodes);
+DrawGraph make_bipartite(Options& options, std::uint32_t nodes);
+DrawGraph make_erdos_renyi(Options& options, std::uint32_t nodes);
+DrawGraph make_from_file(Options& options, std::uint32_t nodes);
+
+// Reads degree=, a whole number of at least one.
+std::uint32_t read_degree(Options& options, std::uint32_t fallback);
+
+// Refuses what would fill the memory: every edge takes eight bytes, twice that while it is drawn.
+void require_few_edges(const Options& options, double edges);
+
+// The first connected graph among those of random.fork("attempt", 0), 1, 2, ...; an attempt that
+// came to nothing does not count as one. CHECKs that there is one among very many.
+using Attempt = std::function<std::optional<Graph>(Random random)>;
+Graph first_connected(const Random& random, const Attempt& attempt);
+
+}  // namespace tessera
