@@ -11,8 +11,10 @@
 
 #include "base/table.h"
 #include "cli/command.h"
+#include "codec/codec_bench.h"
 #include "math/math_bench.h"
 #include "math/simd.h"
+#include "sharing/sharing_bench.h"
 
 namespace tessera {
 namespace {
@@ -26,6 +28,10 @@ struct Benchmark {
 constexpr std::array kBenchmarks = {
     Benchmark{"wavelet", "transform and inverse beside memcpy and PyWavelets", bench_wavelet},
     Benchmark{"select", "the largest magnitudes beside std::nth_element", bench_select},
+    Benchmark{"codecs", "indices and values to bytes and back, beside numpy and fpzip",
+              bench_codecs},
+    Benchmark{"share", "everything a node does in a JWINS round besides training",
+              bench_share_path},
 };
 
 struct Arguments {

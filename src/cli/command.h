@@ -19,6 +19,8 @@ struct Command {
 };
 
 Action add_bench(CLI::App& parser);
+Action add_inspect(CLI::App& parser);
 Action add_list(CLI::App& parser);
+Action add_sim(CLI::App& parser);
 
 }  // namespace tessera

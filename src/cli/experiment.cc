@@ -22,9 +22,16 @@ constexpr std::array kKeys = {
                   &Experiment::partition},
     ExperimentKey{"model", "Model, see: tessera list models", &Experiment::model},
     ExperimentKey{"training", "Local steps: sgd:lr=…,batch=…,steps=…", &Experiment::training},
-    ExperimentKey{"evaluate", "When and on what to test: every=…,samples=…", &Experiment::evaluate},
+    ExperimentKey{"topology", "Who may talk to whom, see: tessera list topologies",
+                  &Experiment::topology},
+    ExperimentKey{"protocol", "When nodes talk, see: tessera list protocols",
+                  &Experiment::protocol},
+    ExperimentKey{"sharing", "What they tell, see: tessera list sharings", &Experiment::sharing},
+    ExperimentKey{"codec", "How it is written, see: tessera list codecs", &Experiment::codec},
+    ExperimentKey{"network", "How long messages take: ideal", &Experiment::network},
+    ExperimentKey{"evaluate", "When and on how much to test: every=…,samples=…",
+                  &Experiment::evaluate},
     ExperimentKey{"device", "cpu or cuda", &Experiment::device},
-    ExperimentKey{"threads", "Worker threads; 0 takes one per core", &Experiment::threads},
 };
 
 const ExperimentKey& require_key(std::string_view name) {
@@ -37,7 +44,11 @@ std::string text_of(const toml::node& node, std::string_view key) {
   throw std::invalid_argument(fmt::format("{} must be a text or a whole number", key));
 }
 
+// As TOML writes it: whole numbers bare, texts in quotes.
 std::string toml_text(std::string_view value) {
+  const bool whole =
+      !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == value.npos;
+  if (whole && (value.size() == 1 || value[0] != '0')) return std::string(value);
   std::string text = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\')
@@ -75,10 +86,6 @@ std::uint32_t Experiment::node_count() const {
 std::uint64_t Experiment::seed_number() const {
   return static_cast<std::uint64_t>(integer_in("seed", seed, at_least(0)));
 }
-unsigned Experiment::thread_count() const {
-  return static_cast<unsigned>(integer_in("threads", threads, between(0, 1024)));
-}
-
 Experiment read_experiment(const std::filesystem::path& path) {
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) throw std::invalid_argument(text.error().message);

@@ -24,13 +24,16 @@ struct Experiment {
   std::string partition = "iid";
   std::string model = "logistic";
   std::string training = "sgd:lr=0.05,batch=16,steps=10";
-  std::string evaluate = "every=1";
+  std::string topology = "regular:degree=4";
+  std::string protocol = "dpsgd:rounds=100";
+  std::string sharing = "full";
+  std::string codec = "gamma+planes";
+  std::string network = "ideal";
+  std::string evaluate = "every=10";
   std::string device = "cpu";
-  std::string threads = "0";
 
   std::uint32_t node_count() const;
   std::uint64_t seed_number() const;
-  unsigned thread_count() const;  // 0: one per core.
 };
 
 struct ExperimentKey {

@@ -8,7 +8,16 @@
 
 #include "base/table.h"
 #include "cli/command.h"
+#include "codec/codec.h"
+#include "data/datasets.h"
+#include "data/partition.h"
+#if TESSERA_WITH_LEARN
+#include "learn/models.h"
+#endif
 #include "math/wavelet.h"
+#include "protocol/protocols.h"
+#include "sharing/sharing.h"
+#include "topology/topology.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +27,19 @@ void print_table(std::span<const Entry> table) {
   for (const Entry& entry : table) fmt::print("{:<12} {}\n", entry.name, entry.summary);
 }
 
+template <typename Entry>
+void print_usage(std::span<const Entry> table) {
+  for (const Entry& entry : table)
+    fmt::print("{:<12} {}\n{:<12} {}\n", entry.name, entry.summary, "", entry.usage);
+}
+
+void print_codecs() {
+  fmt::print("indices\n");
+  print_table(index_codecs());
+  fmt::print("\nvalues\n");
+  print_table(value_codecs());
+}
+
 struct Kind {
   std::string_view name{};
   std::string_view summary{};
@@ -25,6 +47,15 @@ struct Kind {
 };
 
 constexpr std::array kKinds = {
+    Kind{"datasets", "what to learn from: data=…", [] { print_usage(datasets()); }},
+    Kind{"partitions", "who gets which samples: partition=…", [] { print_usage(partitions()); }},
+    Kind{"topologies", "who may talk to whom: topology=…", [] { print_usage(topologies()); }},
+    Kind{"protocols", "when nodes talk: protocol=…", [] { print_usage(protocols()); }},
+    Kind{"sharings", "what they tell: sharing=…", [] { print_usage(sharings()); }},
+    Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
+#if TESSERA_WITH_LEARN
+    Kind{"models", "what is learnt: model=…", [] { print_usage(models()); }},
+#endif
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},
 };
 

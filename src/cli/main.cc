@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <array>
 #include <cstdio>
@@ -9,11 +10,17 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#if TESSERA_WITH_LEARN
+#include "learn/blas.h"
+#endif
 
 namespace tessera {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"sim", "Simulates a network of nodes in virtual time", add_sim},
+    Command{"inspect", "Shows what an experiment is: topology, who holds which classes",
+            add_inspect},
     Command{"bench", "Times the kernels beside their references, in one run", add_bench},
     Command{"list", "Lists what can be chosen by name: codecs, wavelets, ...", add_list},
 };
@@ -55,6 +62,14 @@ int run(int argc, char** argv) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
+#if TESSERA_WITH_LEARN
+  tessera::choose_blas_kernel(argv);
+#endif
+  // A round allocates and frees megabytes over and over. By default the allocator gives each piece
+  // back to the system and page-faults it in again, which costs a large model more than encoding it
+  // does.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   try {
     return tessera::run(argc, argv);
   } catch (const std::invalid_argument& error) {

@@ -46,4 +46,17 @@ double Quadratic::distance_to_optimum(std::span<const float> model) const {
   return std::sqrt(squares / static_cast<double>(model.size()));
 }
 
+std::vector<Score> QuadraticEvaluator::evaluate(std::span<const NodeId>,
+                                                std::span<const std::span<const float>> models) {
+  std::vector<Score> scores;
+  for (const std::span<const float> model : models) {
+    std::size_t near = 0;
+    for (std::size_t i = 0; i < model.size(); ++i)
+      near += std::abs(model[i] - trainer_.optimum()[i]) < 0.1f ? 1 : 0;
+    scores.push_back({.accuracy = static_cast<double>(near) / static_cast<double>(model.size()),
+                      .loss = trainer_.distance_to_optimum(model)});
+  }
+  return scores;
+}
+
 }  // namespace tessera

@@ -38,4 +38,16 @@ class Quadratic final : public Trainer {
   Vector optimum_;
 };
 
+// Tests models on what the toy knows: the loss is the distance to the optimum, the accuracy the
+// fraction of coordinates within a tenth of it.
+class QuadraticEvaluator final : public Evaluator {
+ public:
+  explicit QuadraticEvaluator(const Quadratic& trainer) : trainer_(trainer) {}
+  std::vector<Score> evaluate(std::span<const NodeId> nodes,
+                              std::span<const std::span<const float>> models) override;
+
+ private:
+  const Quadratic& trainer_;
+};
+
 }  // namespace tessera

@@ -1,0 +1,34 @@
+// `tessera inspect`: what an experiment is, before an hour is spent on it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/experiment.h"
+#include "cli/world.h"
+#include "data/class_table.h"
+#include "topology/describe.h"
+
+namespace tessera {
+namespace {
+
+int inspect(const Experiment& experiment) {
+  fmt::print("{}\n", to_toml(experiment));
+  fmt::print("topology: {}\n\n", describe(*make_topology(experiment)));
+  if (parse_spec(experiment.model).name == "quadratic") return 0;
+  const LoadedData data = load_data(experiment);
+  fmt::print("data: {} training samples, {} test samples\n\n", data.train->size(),
+             data.test->size());
+  fmt::print("{}\n", show_partition(data, deal_data(experiment, data)));
+  return 0;
+}
+
+}  // namespace
+
+Action add_inspect(CLI::App& parser) {
+  const auto arguments = add_experiment_options(parser);
+  return [arguments] { return inspect(arguments->resolve()); };
+}
+
+}  // namespace tessera

@@ -1,0 +1,278 @@
+// `tessera sim`: a whole network of nodes in virtual time, into a run's folder.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/spec.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/experiment.h"
+#include "cli/world.h"
+#include "report/round_log.h"
+#include "report/run_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// A second Ctrl-C ends the program at once.
+void on_interrupt(int) {
+  interrupted = 1;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+struct Arguments {
+  std::shared_ptr<ExperimentArguments> experiment{};
+  std::string out{};
+  std::string seeds{};
+  Round checkpoint_every = 0;
+  unsigned threads = 0;
+  bool resume = false, overwrite = false, quiet = false;
+  std::string command{};
+};
+
+// The line that tells a person how far the run is: rewritten in place on a terminal, a line per
+// evaluation elsewhere.
+class Progress {
+ public:
+  Progress(bool quiet, std::uint32_t nodes, Round rounds)
+      : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0), nodes_(nodes), rounds_(rounds) {}
+
+  void resumed_at(Round round) { first_ = round; }
+
+  void show(const MetricsRow& row) {
+    if (quiet_) return;
+    const double seconds = watch_.seconds();
+    const double done = row.round - first_;
+    const double left = done > 0 ? seconds / done * (rounds_ - row.round) : 0;
+    const std::string line = fmt::format(
+        "round {}/{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s  {} "
+        "left",
+        row.round, rounds_, 100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
+        done * nodes_ / seconds, show_duration(Duration(static_cast<std::int64_t>(left * 1e9))));
+    if (terminal_)
+      fmt::print(stderr, "\r{:<{}}", line, last_width_);
+    else
+      fmt::print(stderr, "{}\n", line);
+    last_width_ = line.size();
+    std::fflush(stderr);
+  }
+  void end() {
+    if (!quiet_ && terminal_ && last_width_ > 0) fmt::print(stderr, "\n");
+  }
+
+ private:
+  bool quiet_, terminal_;
+  std::uint32_t nodes_;
+  Round rounds_, first_ = 0;
+  std::size_t last_width_ = 0;
+  Stopwatch watch_;
+};
+
+// Trainer, simulation and measurements, in one buffer.
+Bytes state_of(const World& world, const RoundLog& log) {
+  Bytes state;
+  world.simulation->save(state);
+  world.lesson.trainer->save(state);
+  log.save(state);
+  return state;
+}
+
+void restore(World& world, RoundLog& log, ByteSpan state) {
+  ByteReader in(state);
+  Result<void> loaded = world.simulation->load(in);
+  if (loaded.ok()) loaded = world.lesson.trainer->load(in);
+  if (loaded.ok()) loaded = log.load(in);
+  if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
+}
+
+Summary summarize(const Experiment& experiment, const World& world, const RoundLog& log) {
+  Summary summary{.seed = experiment.seed_number(),
+                  .nodes = experiment.node_count(),
+                  .parameters = world.lesson.trainer->dimension(),
+                  .last = log.last_row(),
+                  .node_accuracy = log.node_accuracy(),
+                  .node_loss = log.node_loss(),
+                  .peak_rss_bytes = peak_rss_bytes(),
+                  .model_digest = world.simulation->model_digest()};
+  for (NodeId id = 0; id < world.simulation->node_count(); ++id)
+    for (const auto& [reason, count] : world.simulation->node(id).refusals())
+      summary.refusals[reason] += count;
+  return summary;
+}
+
+struct Outcome {
+  Summary summary{};
+  bool stopped = false;
+};
+
+// Continues from the newest checkpoint, where there is one; else begins.
+void begin_or_resume(World& world, RoundLog& log, RunFolder& folder, const Arguments& arguments) {
+  if (arguments.resume) {
+    if (const auto restored = folder.read_checkpoint()) {
+      for (const std::string& passed : restored->passed_over)
+        fmt::print(stderr, "passed over {}\n", passed);
+      if (!restored->state.empty()) {
+        restore(world, log, restored->state);
+        if (!arguments.quiet)
+          fmt::print(stderr, "resuming after round {}\n", world.simulation->rounds_done());
+        return;
+      }
+    }
+    if (!arguments.quiet)
+      fmt::print(stderr, "no checkpoint in {}: beginning anew\n", folder.path().string());
+  }
+  world.simulation->start();
+}
+
+Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
+                const Arguments& arguments) {
+  const Stopwatch watch;
+  const ExistingRun existing = arguments.resume      ? ExistingRun::kResume
+                               : arguments.overwrite ? ExistingRun::kOverwrite
+                                                     : ExistingRun::kRefuse;
+  const EvaluateOptions evaluate = parse_evaluate(experiment.evaluate);
+  World world = make_world(experiment, arguments.threads);
+  RunFolder folder(out, to_toml(experiment), existing);
+  Simulation& simulation = *world.simulation;
+  Progress progress(arguments.quiet, experiment.node_count(), world.rounds);
+  RoundLog log(*world.lesson.evaluator, experiment.node_count(), evaluate.every, world.rounds,
+               [&](const MetricsRow& row) {
+                 folder.append_metrics(to_json_line(row));
+                 progress.show(row);
+               });
+  if (!arguments.quiet)
+    fmt::print(stderr, "{} nodes, {}, into {}\n", experiment.node_count(), world.lesson.description,
+               out.string());
+  begin_or_resume(world, log, folder, arguments);
+  progress.resumed_at(simulation.rounds_done());
+
+  Round saved = simulation.rounds_done();
+  Round stop_after = world.rounds;
+  while (simulation.step(log)) {
+    const Round done = simulation.rounds_done();
+    // Ctrl-C lets the round that is under way come to its end.
+    if (interrupted && stop_after == world.rounds) stop_after = done + 1;
+    const bool stop = interrupted && done >= stop_after && done < world.rounds;
+    if (stop || (arguments.checkpoint_every > 0 && done >= saved + arguments.checkpoint_every &&
+                 done < world.rounds)) {
+      folder.write_checkpoint(done, state_of(world, log));
+      saved = done;
+    }
+    if (!stop) continue;
+    progress.end();
+    fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
+               done);
+    return {.summary = summarize(experiment, world, log), .stopped = true};
+  }
+  progress.end();
+  if (!simulation.finished())
+    throw std::runtime_error(
+        fmt::format("after round {} no node can go on: each waits for a message nobody will send",
+                    simulation.rounds_done()));
+  Outcome outcome{.summary = summarize(experiment, world, log)};
+  outcome.summary.wall_seconds = watch.seconds();
+  outcome.summary.command = arguments.command;
+  folder.write_summary(to_json(outcome.summary));
+  return outcome;
+}
+
+// "90..94" or "90,93": the seeds of several runs; nothing: the experiment's own.
+std::vector<std::string> seeds_of(const std::string& text) {
+  std::vector<std::string> seeds;
+  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
+    const std::int64_t first = parse_integer(text.substr(0, dots)),
+                       last = parse_integer(text.substr(dots + 2));
+    if (first < 0 || last < first || last - first > 10'000)
+      throw std::invalid_argument(
+          fmt::format("--seeds={}: write FIRST..LAST, such as 90..94", text));
+    for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(std::to_string(seed));
+    return seeds;
+  }
+  for (const std::string_view seed : split(text, ','))
+    seeds.push_back(std::to_string(parse_integer(seed)));
+  return seeds;
+}
+
+std::filesystem::path default_out(const Arguments& arguments) {
+  if (!arguments.out.empty()) return arguments.out;
+  const std::filesystem::path file(arguments.experiment->file);
+  return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
+}
+
+void print_summary(const Summary& summary, const std::filesystem::path& out) {
+  fmt::print(
+      "accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node ({:.1f}% metadata), "
+      "{:.1f} s, digest {:016x}\n",
+      100 * summary.last.accuracy.mean, 100 * summary.last.accuracy.min,
+      100 * summary.last.accuracy.max, summary.last.loss.mean,
+      show_bytes(summary.last.bytes_per_node),
+      summary.last.bytes_per_node > 0
+          ? 100 * (1 - summary.last.value_bytes_per_node / summary.last.bytes_per_node)
+          : 0.0,
+      summary.wall_seconds, summary.model_digest);
+  fmt::print("written to {}\n", out.string());
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.resume && arguments.overwrite)
+    throw std::invalid_argument(
+        "--resume continues a run and --overwrite throws it away: choose one");
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  Experiment experiment = arguments.experiment->resolve();
+  const std::filesystem::path out = default_out(arguments);
+  const std::vector<std::string> seeds = seeds_of(arguments.seeds);
+  if (seeds.empty()) {
+    const Outcome outcome = run_one(experiment, out, arguments);
+    if (outcome.stopped) return kInterrupted;
+    print_summary(outcome.summary, out);
+    return 0;
+  }
+  std::vector<Summary> summaries;
+  for (const std::string& seed : seeds) {
+    experiment.seed = seed;
+    const Outcome outcome = run_one(experiment, out / ("seed-" + seed), arguments);
+    if (outcome.stopped) return kInterrupted;
+    print_summary(outcome.summary, out / ("seed-" + seed));
+    summaries.push_back(outcome.summary);
+  }
+  if (const auto written = write_file(out / "summary.json", bytes_of(to_json(summaries)));
+      !written.ok())
+    throw std::runtime_error(written.error().message);
+  return 0;
+}
+
+}  // namespace
+
+Action add_sim(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->experiment = add_experiment_options(parser);
+  parser.add_option("--out", arguments->out,
+                    "The run's folder (default: runs/ and the experiment's name)");
+  parser.add_option("--seeds", arguments->seeds,
+                    "Several runs: 90..94 or 90,93; mean and spread in summary.json");
+  parser.add_option("--checkpoint-every", arguments->checkpoint_every,
+                    "Rounds between checkpoints (default: none)");
+  parser.add_option("--threads", arguments->threads,
+                    "Worker threads; 0 takes one per core; the result is the same");
+  parser.add_flag("--resume", arguments->resume,
+                  "Continue the run in --out from its last checkpoint");
+  parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
+  parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace tessera

@@ -1,0 +1,147 @@
+#include "cli/world.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "codec/codec.h"
+#include "data/datasets.h"
+#include "node/quadratic.h"
+#include "protocol/protocols.h"
+#include "sharing/sharing.h"
+#if TESSERA_WITH_LEARN
+#include "learn/learning.h"
+#endif
+
+namespace tessera {
+namespace {
+
+bool is_toy(const Experiment& experiment) {
+  return parse_spec(experiment.model).name == "quadratic";
+}
+
+Lesson make_toy(const Experiment& experiment) {
+  Options options(parse_spec(experiment.model));
+  QuadraticOptions toy{.nodes = experiment.node_count(), .seed = experiment.seed_number()};
+  toy.dimension = static_cast<std::size_t>(options.integer("dimension", 100, between(1, 1e9)));
+  toy.learning_rate = static_cast<float>(options.number("lr", 0.1, above(0)));
+  toy.noise = static_cast<float>(options.number("noise", 0.01, at_least(0)));
+  toy.steps = static_cast<int>(options.integer("steps", 1, between(1, 1e6)));
+  options.done();
+  auto trainer = std::make_unique<Quadratic>(toy);
+  auto evaluator = std::make_unique<QuadraticEvaluator>(*trainer);
+  return {.trainer = std::move(trainer),
+          .evaluator = std::move(evaluator),
+          .description = fmt::format("quadratic toy, {} parameters", toy.dimension)};
+}
+
+// The part of the seed's tree that belongs to the run, not to a node.
+Random root_of(const Experiment& experiment) {
+  return Random(experiment.seed_number());
+}
+
+void refuse_contradictions(const Experiment& experiment, const Topology& topology) {
+  if (sharing_kind(experiment.sharing).fixed_peers_only &&
+      (topology.redrawn() || parse_spec(experiment.protocol).name == "epidemic"))
+    throw std::invalid_argument(
+        fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
+                    "protocol=dpsgd and a "
+                    "topology without redraw=yes",
+                    experiment.sharing));
+  if (experiment.network != "ideal")
+    throw std::invalid_argument(
+        fmt::format("there is no network '{}'. Known: ideal.", experiment.network));
+}
+
+}  // namespace
+
+EvaluateOptions parse_evaluate(std::string_view text) {
+  Options options(parse_spec(fmt::format("evaluate:{}", text)));
+  EvaluateOptions evaluate;
+  evaluate.every = static_cast<Round>(options.integer("every", 10, between(1, 1e9)));
+  evaluate.samples = static_cast<std::size_t>(options.integer("samples", 0, between(0, 1e9)));
+  options.done();
+  return evaluate;
+}
+
+LoadedData load_data(const Experiment& experiment) {
+  Result<LoadedData> data = load_dataset(experiment.data);
+  if (!data.ok()) throw std::runtime_error(data.error().message);
+  return std::move(data).value();
+}
+
+Partition deal_data(const Experiment& experiment, const LoadedData& data) {
+  return partition_data(data, experiment.partition, experiment.node_count(),
+                        root_of(experiment).fork("partition"));
+}
+
+Lesson make_lesson(const Experiment& experiment, unsigned threads) {
+  if (is_toy(experiment)) return make_toy(experiment);
+#if TESSERA_WITH_LEARN
+  Lesson lesson{.data = load_data(experiment)};
+  lesson.partition = deal_data(experiment, lesson.data);
+  Learning learning = make_learning(lesson.data, lesson.partition,
+                                    {.model = experiment.model,
+                                     .training = experiment.training,
+                                     .device = experiment.device,
+                                     .threads = threads,
+                                     .seed = experiment.seed_number(),
+                                     .test_samples = parse_evaluate(experiment.evaluate).samples});
+  lesson.trainer = std::move(learning.trainer);
+  lesson.evaluator = std::move(learning.evaluator);
+  lesson.description = std::move(learning.description);
+  return lesson;
+#else
+  (void)threads;
+  throw std::invalid_argument(
+      fmt::format("model={} needs LibTorch, and this program was built without it: build the "
+                  "preset 'release', or try "
+                  "model=quadratic",
+                  experiment.model));
+#endif
+}
+
+std::shared_ptr<const Topology> make_topology(const Experiment& experiment) {
+  return make_topology(experiment.topology, experiment.node_count(),
+                       root_of(experiment).fork("topology"));
+}
+
+World make_world(const Experiment& experiment, unsigned threads) {
+  World world;
+  const Random root = root_of(experiment);
+  // Lines are read before data is loaded: a slip in a flag is answered at once.
+  const std::uint32_t nodes = experiment.node_count();
+  const Codec codec = parse_codec(experiment.codec);
+  world.topology = make_topology(experiment);
+  refuse_contradictions(experiment, *world.topology);
+  const MakeProtocol make_protocol = prepare_protocol(
+      experiment.protocol,
+      {.nodes = nodes, .topology = world.topology, .random = root.fork("protocol")});
+  SharingContext context{.dimension = 1,
+                         .seed = experiment.seed_number(),
+                         .lossless_codec = codec.values == nullptr || codec.values->lossless};
+  (void)make_sharing(experiment.sharing, context);
+
+  world.lesson = make_lesson(experiment, threads);
+  const Vector initial = world.lesson.trainer->initial_model();
+  context.dimension = static_cast<std::uint32_t>(initial.size());
+  SimulationParts parts{.trainer = world.lesson.trainer.get(), .threads = threads};
+  for (NodeId id = 0; id < nodes; ++id)
+    parts.nodes.push_back(
+        std::make_unique<Node>(NodeParts{.id = id,
+                                         .run = hash_bytes(bytes_of(to_toml(experiment))),
+                                         .model = initial,
+                                         .sharing = make_sharing(experiment.sharing, context),
+                                         .protocol = make_protocol(id),
+                                         .codec = codec,
+                                         .random = root.fork("node", id)}));
+  world.simulation = std::make_unique<Simulation>(std::move(parts));
+  Options protocol(parse_spec(experiment.protocol));
+  world.rounds = static_cast<Round>(protocol.integer("rounds", 100, at_least(0)));
+  return world;
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// Everything an experiment names, made: data, partition, learning, topology, nodes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/experiment.h"
+#include "data/dataset.h"
+#include "data/partition.h"
+#include "node/trainer.h"
+#include "sim/simulation.h"
+#include "topology/topology.h"
+
+namespace tessera {
+
+// What is learnt and how; `data` is empty for the quadratic toy, which needs none and no LibTorch.
+struct Lesson {
+  LoadedData data{};
+  Partition partition{};
+  std::unique_ptr<Trainer> trainer{};
+  std::unique_ptr<Evaluator> evaluator{};
+  std::string description{};
+};
+
+struct EvaluateOptions {
+  Round every = 10;
+  std::size_t samples = 0;  // 0: the whole test half.
+};
+
+struct World {
+  Lesson lesson{};
+  std::shared_ptr<const Topology> topology{};
+  std::unique_ptr<Simulation> simulation{};
+  Round rounds = 0;
+};
+
+// All throw std::invalid_argument for a wrong line and std::runtime_error for a file that cannot be
+// used.
+EvaluateOptions parse_evaluate(std::string_view text);
+LoadedData load_data(const Experiment& experiment);
+Partition deal_data(const Experiment& experiment, const LoadedData& data);
+Lesson make_lesson(const Experiment& experiment, unsigned threads);
+std::shared_ptr<const Topology> make_topology(const Experiment& experiment);
+World make_world(const Experiment& experiment, unsigned threads);
+
+}  // namespace tessera
