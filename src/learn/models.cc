@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/check.h"
 #include "base/table.h"
 
 namespace tessera {
@@ -160,6 +161,8 @@ constexpr std::array kModels = {
     ModelKind{"resnet8", "resnet8:groups=4", "three residual blocks with group norm", resnet8},
     ModelKind{"mlp", "mlp:hidden=128/64", "linear layers with ReLU between", mlp},
     ModelKind{"logistic", "logistic", "one linear layer", logistic},
+    ModelKind{"torchscript", "torchscript:file=my.pt,loss=cross-entropy",
+              "your own PyTorch model, saved with torch.jit.script(model).save(file)", nullptr},
 };
 
 }  // namespace
@@ -171,6 +174,7 @@ std::span<const ModelKind> models() {
 Model build_model(std::string_view spec, const Task& task) {
   Options options(parse_spec(spec));
   const ModelKind& kind = require_entry(models(), "model", options.name());
+  CHECK(kind.build != nullptr);
   Model model = kind.build(task, options);
   options.done();
   return model;

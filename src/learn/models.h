@@ -14,13 +14,15 @@ struct ModelKind {
   std::string_view name{};
   std::string_view usage{};
   std::string_view summary{};
-  // Throws std::invalid_argument when the task does not fit the model or an option is wrong.
+  // Throws std::invalid_argument when the task does not fit the model or an option is wrong. Null
+  // for `torchscript`, which is no list of layers but a module of its own: see torchscript.h.
   Model (*build)(const Task& task, Options& options) = nullptr;
 };
 
 std::span<const ModelKind> models();
 
-// "gn-lenet", "mlp:hidden=128/64". Unknown names are refused with the nearest known one.
+// "gn-lenet", "mlp:hidden=128/64". Unknown names are refused with the nearest known one. Not for
+// torchscript.
 Model build_model(std::string_view spec, const Task& task);
 
 }  // namespace tessera

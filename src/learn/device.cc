@@ -1,0 +1,52 @@
+#include "learn/device.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "base/spec.h"
+#include "learn/torch.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
+
+void require_cuda(int index) {
+  if (!torch::cuda::is_available())
+    throw std::invalid_argument(
+        "device: cuda is not available: this LibTorch was built without it, or there is no NVIDIA "
+        "GPU or driver; use device=cpu");
+  const auto count = static_cast<int>(torch::cuda::device_count());
+  if (index >= count)
+    throw std::invalid_argument(
+        fmt::format("device: there is no GPU {}: {} found, counted from 0", index, count));
+}
+
+}  // namespace
+
+DeviceOptions parse_device(std::string_view spec) {
+  Options options(parse_spec(spec));
+  DeviceOptions device;
+  device.cuda = options.name() == "cuda";
+  if (!device.cuda && options.name() != "cpu")
+    throw std::invalid_argument(
+        fmt::format("device: there is no '{}'. Known: cpu, cuda", options.name()));
+  if (device.cuda) {
+    device.mode = DeviceOptions::Mode::kStacked;
+    device.index = static_cast<int>(options.integer("index", 0, between(0, 1023)));
+    device.deterministic = options.yes("deterministic", false);
+  } else {
+    const std::string mode = options.choice("mode", kModes, "auto");
+    if (mode == "reference") device.mode = DeviceOptions::Mode::kReference;
+    if (mode == "stacked") device.mode = DeviceOptions::Mode::kStacked;
+  }
+  device.chunk = static_cast<std::size_t>(options.integer("chunk", 0, between(0, 1e6)));
+  device.memory_bytes = options.size_bytes("memory", 0);
+  options.done();
+  if (device.cuda) require_cuda(device.index);
+  return device;
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// Where learning happens: `device = "cpu"`, "cuda", or with options
+//
+//   cpu:mode=auto        one node per thread, by hand-written kernels where they know the model
+//   cpu:mode=reference   the same, every model under autograd
+//   cpu:mode=stacked     the GPU's way of working, on the CPU: for tests
+//   cuda:index=0,chunk=96,memory=40GiB,deterministic=no
+//
+// Stacked devices take `chunk` nodes at a time, by default as many as fit in `memory`, which is by
+// default half of the GPU's. Left to itself cuDNN times its kernels and takes the fastest, so two
+// runs may differ in the last bits; deterministic=yes forbids that and is slower.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+struct DeviceOptions {
+  enum class Mode { kAuto, kReference, kStacked };
+  Mode mode = Mode::kAuto;
+  bool cuda = false;
+  int index = 0;
+  std::size_t chunk = 0;           // 0: as many nodes as fit.
+  std::uint64_t memory_bytes = 0;  // 0: half of what the device has.
+  bool deterministic = false;
+};
+
+// Throws std::invalid_argument, also when CUDA is asked for and not to be had.
+DeviceOptions parse_device(std::string_view spec);
+
+}  // namespace tessera
