@@ -9,7 +9,8 @@ set -euo pipefail
 
 readonly packages=(
   libfmt-dev libfmt9 libhwy-dev libhwy1 librandom123-dev libxxhash-dev libxxhash0
-  libfpzip-dev libfpzip1 libzstd-dev libzstd1 zlib1g-dev zlib1g
+  libfpzip-dev libfpzip1 libzstd-dev libzstd1 libkissfft-dev libkissfft-float131
+  zlib1g-dev zlib1g
   libjpeg-dev libjpeg62-turbo-dev libjpeg62-turbo libpng-dev libpng16-16
   nlohmann-json3-dev libtomlplusplus-dev libtomlplusplus3 libcli11-dev libspdlog-dev libspdlog1.10
   libgtest-dev librapidcheck-dev

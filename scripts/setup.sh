@@ -20,6 +20,7 @@ core   librandom123-dev       header:Random123/philox.h
 core   libxxhash-dev          header:xxhash.h
 core   libfpzip-dev           header:fpzip.h
 core   libzstd-dev            header:zstd.h
+core   libkissfft-dev         header:kissfft/kiss_fftr.h
 core   zlib1g-dev             header:zlib.h
 core   libjpeg-dev            header:jpeglib.h
 core   libpng-dev             header:png.h

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include "base/text.h"
@@ -206,6 +208,41 @@ void check_shell(const File& file, const Tree&, Report& report) {
     report.add(i, "'set -euo pipefail' must be the first command, so that no failure goes unseen");
 }
 
+// "zlib" for find_package(ZLIB REQUIRED), "kissfft" for find_library(VAR kissfft-float): the part
+// of a package's name that stays the same wherever it is written.
+std::string package_asked_for(std::string_view line) {
+  std::string_view words;
+  for (std::string_view call : {"find_package(", "find_library(", "find_path("})
+    if (line.starts_with(call)) words = line.substr(call.size());
+  if (!line.starts_with("find_package("))
+    words = trimmed(words.substr(std::min(words.find(' '), words.size())));
+  std::string name;
+  for (char c : words.substr(0, words.find_first_of(" )-_/+")))
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+bool mentions(const File& file, std::string_view word) {
+  for (std::string line : file.lines) {
+    for (char& c : line) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (line.find(word) != line.npos) return true;
+  }
+  return false;
+}
+
+void check_packages(const File& file, const Tree& tree, Report& report) {
+  if (file.folder().empty() || !file.ends_with("/CMakeLists.txt")) return;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    const std::string name = package_asked_for(file.lines[i]);
+    if (name.empty() || name == "threads") continue;
+    for (const char* page : {"scripts/setup.sh", "THIRD_PARTY.md"}) {
+      const auto found = tree.find(page);
+      if (found == tree.end() || !mentions(found->second, name))
+        report.add(i, fmt::format("{} knows no {}: add its line", page, name));
+    }
+  }
+}
+
 // Reports the targets of [text](target) in one line that are neither in the tree nor elsewhere.
 void check_links_of_line(const File& file, std::size_t i, const Tree& tree, Report& report) {
   namespace fs = std::filesystem;
@@ -242,6 +279,7 @@ constexpr std::array kRules = {
     Rule{"companion", "every source has a header or says what it is for", check_companion},
     Rule{"header", "headers explain themselves and are included once", check_header},
     Rule{"using", "headers open no namespaces", check_using},
+    Rule{"packages", "what a folder needs is set up and credited", check_packages},
     Rule{"shell", "scripts stop at the first failure", check_shell},
     Rule{"links", "links in pages lead somewhere", check_links},
 };

@@ -37,6 +37,8 @@ Tree sample_tree() {
            {"src/data/CMakeLists.txt", "tessera_folder(data USES base)\n"},
            {"src/codec/CMakeLists.txt", "tessera_folder(codec\n  USES math)  # and no more\n"},
            {"src/math/known.h", "// Known.\n#pragma once\n"},
+           {"scripts/setup.sh", "core libzstd-dev libkissfft-dev\n"},
+           {"THIRD_PARTY.md", "| Zstd | BSD |\n"},
            {"docs/style.md", "# Style\n"}})
     tree[path] = make_file(path, text);
   return tree;
@@ -107,6 +109,7 @@ std::vector<Sample> bad_samples() {
       {"header", "src/math/a.h", "#pragma once\n"},
       {"header", "src/math/a.h", "// Says what it is.\nint f();\n"},
       {"using", "src/math/a.h", pragma + "using namespace std;\n"},
+      {"packages", "src/math/CMakeLists.txt", "find_package(kissfft-float REQUIRED)\n"},
       {"shell", "scripts/a.sh", "#!/usr/bin/env bash\nset -e\n"},
       {"shell", "scripts/a.sh", "#!/bin/sh\nset -euo pipefail\n"},
       {"links", "docs/a.md", "See [the other page](nowhere.md).\n"},
@@ -141,6 +144,8 @@ std::vector<Sample> good_samples() {
       {"companion", "src/math/known.cc", "#include \"math/known.h\"\n"},
       {"companion", "src/math/a.cc", "// The second half of known.h.\n"},
       {"using", "src/math/a.h", "using namespace std::chrono_literals;\n"},
+      {"packages", "src/math/CMakeLists.txt", "find_library(TESSERA_ZSTD zstd REQUIRED)\n"},
+      {"packages", "src/math/CMakeLists.txt", "find_package(Threads REQUIRED)\n"},
       {"shell", "scripts/a.sh", "#!/usr/bin/env bash\n# Why.\n\nset -euo pipefail\n"},
       {"links", "README.md", "[a](docs/style.md) [b](docs/) [c](#d) [e](https://f.org/g)\n"},
   };
