@@ -1,0 +1,234 @@
+#include "learn/train_bench.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "data/stores.h"
+#include "data/views.h"
+#include "learn/blas.h"
+#include "learn/learning.h"
+#include "learn/models.h"
+#include "learn/node_model.h"
+#include "learn/reference_model.h"
+#include "learn/sgd.h"
+#include "learn/tensors.h"
+#include "learn/torch_twins.h"
+
+namespace tessera {
+namespace {
+
+using torch::Tensor;
+
+constexpr std::size_t kBatch = 8;
+constexpr float kLr = 0.01f;
+
+bool is_quick(const Bench& bench) {
+  return bench.options().seconds_per_contender < 0.1;
+}
+
+Task image_task(std::uint32_t channels, std::uint32_t side, std::uint32_t classes) {
+  return {.kind = Task::Kind::kImages, .shape = {channels, side, side}, .classes = classes};
+}
+
+struct Samples {
+  Vector features{}, targets{};
+  Batch batch() const { return {features, targets}; }
+};
+
+Samples made_up(const Task& task, std::size_t count) {
+  Random random(5);
+  Samples samples{Vector(count * task.features()), Vector(count)};
+  for (float& value : samples.features) value = static_cast<float>(random.normal());
+  for (float& value : samples.targets) value = static_cast<float>(random.below(task.classes));
+  return samples;
+}
+
+// A step as a PyTorch user writes it.
+class StockStep {
+ public:
+  StockStep(std::shared_ptr<twins::Module> module, const Task& task, const Samples& samples)
+      : module_(std::move(module)),
+        optimizer_(module_->parameters(), torch::optim::SGDOptions(double{kLr})),
+        targets_(view_of(samples.targets).to(torch::kInt64)) {
+    std::vector<std::int64_t> shape(task.shape.begin(), task.shape.end());
+    shape.insert(shape.begin(), static_cast<std::int64_t>(samples.targets.size()));
+    images_ = view_of(samples.features).view(shape);
+  }
+  void run() {
+    optimizer_.zero_grad();
+    torch::cross_entropy_loss(module_->forward(images_), targets_).backward();
+    optimizer_.step();
+  }
+  twins::Module& module() { return *module_; }
+
+ private:
+  std::shared_ptr<twins::Module> module_;
+  torch::optim::SGD optimizer_;
+  Tensor images_, targets_;
+};
+
+void step(NodeModel& model, const Batch& batch) {
+  model.differentiate(batch);
+  apply_sgd({.lr = kLr}, model.parameters(), model.gradient(), {});
+}
+
+// Both start from the same vector: one gradient of each must agree before any is timed.
+void verify(Bench& bench, const Model& model, NodeModel& ours, StockStep& stock,
+            const Samples& samples) {
+  const Vector flat = initial_parameters(model, Random(1));
+  twins::load(stock.module(), flat);
+  ours.arrange(flat, ours.parameters());
+  stock.run();
+  ours.differentiate(samples.batch());
+  Vector gradient(flat.size());
+  ours.restore(ours.gradient(), gradient);
+  const std::vector<float> expected = twins::gradients(stock.module());
+  const Tensor gap = (view_of(gradient) - view_of(expected)).abs().max();
+  bench.verify(gap.item<float>() <= 1e-4f * view_of(expected).abs().max().item<float>(),
+               model.name + "'s gradient");
+}
+
+void bench_steps(Bench& bench, std::string_view spec, const Task& task,
+                 std::shared_ptr<twins::Module> module) {
+  const Model model = build_model(spec, task);
+  const Samples samples = made_up(task, kBatch);
+  StockStep stock(std::move(module), task, samples);
+  const auto by_hand = make_conv_net(model, kBatch);
+  const auto reference = make_reference_model(model);
+  verify(bench, model, *by_hand, stock, samples);
+  verify(bench, model, *reference, stock, samples);
+  const std::vector<Contender> contenders = {
+      {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
+      {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
+      {"our kernels", [&] { step(*by_hand, samples.batch()); }}};
+  const std::vector<Timing> times = bench.time_in_turns(contenders);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    bench.row(fmt::format("{}: {}", model.name, contenders[i].name), times[i], 0,
+              fmt::format("{:.2f}x", times[0].median_s / times[i].median_s));
+  if (spec == "gn-lenet")
+    bench.goal("a GN-LeNet step against stock LibTorch, one core",
+               times[0].median_s / times[2].median_s, 1.4);
+}
+
+void bench_matrix_product(Bench& bench) {
+  const std::int64_t size = is_quick(bench) ? 64 : 1024;
+  const Samples numbers = made_up(image_task(1, 1, 2), static_cast<std::size_t>(size * size));
+  const Tensor a = view_of(numbers.features).view({size, size});
+  Tensor c = torch::empty_like(a);
+  const Timing timing = bench.time([&] { torch::mm_out(c, a, a); });
+  const double flops = 2.0 * static_cast<double>(size * size * size);
+  bench.row(fmt::format("torch::mm, {0}x{0}, one thread", size), timing, 0,
+            fmt::format("{:.0f} GFLOP/s ({})", flops / timing.median_s * 1e-9, describe_blas()));
+}
+
+// CIFAR-10's size and form, without its files.
+LoadedData images_like_cifar(std::size_t size) {
+  const auto half = [](std::size_t count) -> std::shared_ptr<const Dataset> {
+    std::vector<std::uint8_t> pixels(count * 3072);
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+    std::vector<float> targets(count);
+    for (std::size_t i = 0; i < count; ++i) targets[i] = static_cast<float>(i % 10);
+    return std::make_shared<Normalized>(
+        std::make_shared<ByteSamples>(3072, std::move(pixels), std::move(targets)),
+        Normalization{255, 0.5, 0.5});
+  };
+  LoadedData data{.name = "images", .task = image_task(3, 32, 10)};
+  data.train = half(size);
+  data.test = half(size / 5);
+  return data;
+}
+
+struct Cohort {
+  Learning learning;
+  std::vector<Vector> models;
+
+  Cohort(const LoadedData& data, std::uint32_t nodes, unsigned threads, std::string device = "cpu")
+      : learning(make_learning(data, partition_data(data, "iid", nodes, Random(1)),
+                               {.model = "gn-lenet",
+                                .training = "sgd:lr=0.01,batch=8,steps=3",
+                                .device = std::move(device),
+                                .threads = threads})),
+        models(nodes, learning.trainer->initial_model()) {}
+
+  void train() {
+    std::vector<TrainJob> jobs;
+    for (NodeId node = 0; node < models.size(); ++node)
+      jobs.push_back({node, models[node], Random(1).fork("node", node)});
+    learning.trainer->train(jobs);
+  }
+};
+
+void bench_threads(Bench& bench, const LoadedData& data) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  if (cores < 2) return bench.say("one core: threads are not compared");
+  Cohort one(data, 8, 1), two(data, 8, 2);
+  const std::vector<Contender> contenders = {{"1 thread", [&] { one.train(); }},
+                                             {"2 threads", [&] { two.train(); }}};
+  const std::vector<Timing> times = bench.time_in_turns(contenders);
+  one.models = two.models = std::vector<Vector>(8, one.learning.trainer->initial_model());
+  one.train();
+  two.train();
+  bench.verify(one.models == two.models, "two threads' result");
+  for (std::size_t i = 0; i < times.size(); ++i)
+    bench.row(fmt::format("8 nodes, 3 steps each, {}", contenders[i].name), times[i], 0,
+              fmt::format("{:.2f}x", times[0].median_s / times[i].median_s));
+  if (!is_quick(bench))
+    bench.goal("two worker threads against one", times[0].median_s / times[1].median_s, 1.8);
+}
+
+double resident_gib() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 0x1p30;
+}
+
+void bench_memory(Bench& bench, const LoadedData& data) {
+  for (const std::uint32_t nodes : {96u, 1024u}) {
+    Cohort cohort(data, nodes, 0);
+    if (nodes == 96) cohort.train();
+    const double gib = resident_gib();
+    bench.say(
+        fmt::format("memory of this process with {} nodes and their data: {:.2f} GiB", nodes, gib));
+    if (!is_quick(bench))
+      bench.limit(fmt::format("memory for {} GN-LeNet nodes", nodes), gib, nodes == 96 ? 1.5 : 6,
+                  "GiB");
+  }
+}
+
+// What a step must do at least: its multiplications at the GPU's plain rate, or its activations
+// through memory once each way, whichever takes longer.
+void bench_gpu(Bench& bench, const LoadedData& data) {
+  if (!torch::cuda::is_available()) return bench.say("no GPU: the stacked step is not timed");
+  for (const std::uint32_t nodes : {96u, 384u, 1024u}) {
+    Cohort cohort(data, nodes, 0, "cuda");
+    const Timing timing = bench.time([&] { cohort.train(); });
+    const double ms = timing.median_s / 3 * 1e3;
+    bench.row(fmt::format("{} nodes stacked on the GPU, 3 steps", nodes), timing, 0,
+              fmt::format("{:.2f} ms a step", ms));
+    if (nodes == 96) bench.limit("a step of 96 GN-LeNets on the GPU", ms, 9, "ms");
+  }
+}
+
+}  // namespace
+
+void bench_training(Bench& bench) {
+  use_one_torch_thread();
+  bench.section("training, batch 8, one thread");
+  bench_matrix_product(bench);
+  bench_steps(bench, "gn-lenet", image_task(3, 32, 10), twins::gn_lenet(32, 3, 10));
+  bench_steps(bench, "femnist-cnn", image_task(1, 28, 62), twins::femnist_cnn(28, 62));
+  if (!is_quick(bench))
+    bench_steps(bench, "celeba-cnn", image_task(3, 84, 2), twins::celeba_cnn(84, 2));
+  bench.section("training many nodes, GN-LeNet");
+  const LoadedData data = images_like_cifar(is_quick(bench) ? 2'000 : 50'000);
+  bench_threads(bench, data);
+  bench_memory(bench, data);
+  bench_gpu(bench, data);
+}
+
+}  // namespace tessera
