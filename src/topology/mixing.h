@@ -24,7 +24,7 @@ MixingRow mixing_row(const Graph& graph, NodeId node);
 // The largest modulus among the eigenvalues of the weight matrix, apart from the 1 of the constant
 // vector: a round of averaging brings models at least this factor closer to their mean. 0 where one
 // round makes all equal, 1 where the graph is disconnected. One minus it is the spectral gap. The
-// same graph always gives the same bits; the relative error of the gap is about 1e-6 at most.
+// same graph always gives the same bits; the gap is right to about 1e-6 of itself.
 double second_eigenvalue(const Graph& graph);
 
 }  // namespace tessera

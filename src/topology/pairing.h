@@ -1,9 +1,9 @@
 // Random graphs with given degrees: the configuration model (Bollobás, "A probabilistic proof of an
 // asymptotic formula for the number of labelled regular graphs", 1980). A node holds as many stubs
-// as it wants edges, and the stubs are paired at random. Pairs that make a loop or a second copy of
-// an edge are then switched with random other pairs, of which a graph of degree d has about
-// (d*d - 1) / 4 whatever its size: the work is linear in the edges, and what comes out is close to
-// uniform while d*d is small beside the edges.
+// as it wants edges, and the stubs are paired at random. Some pairs make a loop or a second copy of
+// an edge, about (d*d - 1) / 4 of them at degree d whatever the size; they are switched with random
+// other pairs. The work is linear in the edges, and what comes out is close to uniform while d*d is
+// small beside their number.
 #pragma once
 
 #include <cstdint>

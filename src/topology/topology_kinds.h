@@ -21,11 +21,12 @@ DrawGraph make_from_file(Options& options, std::uint32_t nodes);
 // Reads degree=, a whole number of at least one.
 std::uint32_t read_degree(Options& options, std::uint32_t fallback);
 
-// Refuses what would fill the memory: every edge takes eight bytes, twice that while it is drawn.
+// Refuses what would fill the memory: every edge takes eight bytes, and several times that
+// while it is drawn.
 void require_few_edges(const Options& options, double edges);
 
-// The first connected graph among those of random.fork("attempt", 0), 1, 2, ...; an attempt that
-// came to nothing does not count as one. CHECKs that there is one among very many.
+// The first connected graph among those of random.fork("attempt", 0), 1, 2, ..., some of which may
+// come to nothing. CHECKs that there is one among very many.
 using Attempt = std::function<std::optional<Graph>(Random random)>;
 Graph first_connected(const Random& random, const Attempt& attempt);
 
