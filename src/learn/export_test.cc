@@ -124,7 +124,8 @@ TEST_F(Export, PythonsModulesAreRead) {
   std::ofstream(folder_ / "make.py") << R"(
 import sys, torch
 from torch import nn
-net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(),
+                    nn.Linear(64, 3))
 with torch.no_grad():
     for i, p in enumerate(net.parameters()):
         p.fill_(float(i))

@@ -59,7 +59,7 @@ class ScriptModel final : public NodeModel {
                             ? torch::cross_entropy_loss(outputs, targets.to(torch::kInt64))
                             : torch::mse_loss(outputs.flatten(), targets);
     const auto gradients = torch::autograd::grad({loss}, script_.parameters(), /*grad_outputs=*/{},
-                                                 /*retain_graph=*/c10::nullopt,
+                                                 /*retain_graph=*/{},
                                                  /*create_graph=*/false, /*allow_unused=*/true);
     std::size_t at = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {

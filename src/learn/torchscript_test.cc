@@ -44,7 +44,8 @@ def forward(self, x):
     x = torch.flatten(x, 1)
     if self.training:
         self.batches += 1
-    x = torch.batch_norm(x, None, None, self.running_mean, self.running_var, self.training, 0.1, 1e-05, False)
+    x = torch.batch_norm(x, None, None, self.running_mean, self.running_var, self.training,
+                         0.1, 1e-05, False)
     return torch.mm(x, torch.t(self.weight))
 )");
     const std::string path = file("normed.pt");

@@ -1,11 +1,12 @@
 #include "learn/workbench.h"
 
 #ifdef TESSERA_CUDA
+#pragma push_macro("CHECK")
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#undef CHECK
+#pragma pop_macro("CHECK")
 #endif
 
 #include <algorithm>
