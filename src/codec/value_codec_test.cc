@@ -11,6 +11,7 @@
 #include <limits>
 #include <set>
 
+#include "base/threads.h"
 #include "codec/sample_data.h"
 
 namespace tessera {
@@ -178,6 +179,22 @@ TEST(ValueCodecs, DependOnNothingButTheirInput) {
     const Bytes first = encoded(codec, values);
     (void)encoded(codec, weight_like_values(70'000, Random(7)));
     EXPECT_EQ(encoded(codec, values), first) << codec.name;
+  }
+}
+
+// Nor do threads disturb each other: each has contexts and scratch of its own.
+TEST(ValueCodecs, WorkOnManyThreadsAtOnce) {
+  const Vector values = weight_like_values(20'000, Random(8));
+  for (const ValueCodec& codec : value_codecs()) {
+    const Bytes expected = encoded(codec, values);
+    Vector expected_back(values.size());
+    ASSERT_TRUE(codec.decode(expected, expected_back).ok());
+    Workers(4).for_each(16, [&](std::size_t) {
+      Vector back(values.size());
+      EXPECT_EQ(encoded(codec, values), expected) << codec.name;
+      EXPECT_TRUE(codec.decode(expected, back).ok() && same_bits(back, expected_back))
+          << codec.name;
+    });
   }
 }
 
