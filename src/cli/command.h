@@ -19,8 +19,10 @@ struct Command {
 };
 
 Action add_bench(CLI::App& parser);
+Action add_compare(CLI::App& parser);
 Action add_inspect(CLI::App& parser);
 Action add_list(CLI::App& parser);
 Action add_sim(CLI::App& parser);
+Action add_train(CLI::App& parser);
 
 }  // namespace tessera

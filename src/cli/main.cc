@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"sim", "Simulates a network of nodes in virtual time", add_sim},
+    Command{"train", "Trains one node on all the data: the baseline to try first", add_train},
+    Command{"compare", "Puts finished runs beside each other", add_compare},
     Command{"inspect", "Shows what an experiment is: topology, who holds which classes",
             add_inspect},
     Command{"bench", "Times the kernels beside their references, in one run", add_bench},

@@ -1,0 +1,89 @@
+// `tessera train`: one node with all the data and no peers, the baseline to try first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "base/spec.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/experiment.h"
+#include "cli/world.h"
+
+namespace tessera {
+namespace {
+
+struct Arguments {
+  std::shared_ptr<ExperimentArguments> experiment{};
+  std::int64_t steps = 2000;
+  std::int64_t lines = 10;
+  unsigned threads = 0;
+};
+
+// The experiment's training line with another number of steps.
+std::string with_steps(const std::string& training, std::int64_t steps) {
+  Spec spec = parse_spec(training);
+  std::erase_if(spec.options, [](const auto& option) { return option.first == "steps"; });
+  spec.options.emplace_back("steps", std::to_string(steps));
+  return to_string(spec);
+}
+
+void print_line(std::int64_t step, double train_loss, const Score& score, double seconds) {
+  const int filled = static_cast<int>(std::lround(std::clamp(score.accuracy, 0.0, 1.0) * 30));
+  fmt::print("{:>8}  {:>10}  {:>9.4f}  {:>8.2f}%  {:<30}  {:>7.1f} s\n", step,
+             std::isnan(train_loss) ? std::string("-") : fmt::format("{:.4f}", train_loss),
+             score.loss, 100 * score.accuracy, std::string(static_cast<std::size_t>(filled), '#'),
+             seconds);
+  std::fflush(stdout);
+}
+
+int train(const Arguments& arguments) {
+  const Stopwatch watch;
+  Experiment experiment = arguments.experiment->resolve();
+  experiment.nodes = "1";
+  const std::int64_t every =
+      std::max<std::int64_t>(1, arguments.steps / std::max<std::int64_t>(1, arguments.lines));
+  experiment.training = with_steps(experiment.training, every);
+  Lesson lesson = make_lesson(experiment, arguments.threads);
+  fmt::print("{}; {}; lines of {} steps\n\n", experiment.data, lesson.description, every);
+  fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", "train loss", "test loss", "accuracy");
+
+  Vector model = lesson.trainer->initial_model();
+  const NodeId node = 0;
+  const std::span<const float> view = model;
+  const auto score = [&] { return lesson.evaluator->evaluate({&node, 1}, {&view, 1}).front(); };
+  print_line(0, NAN, score(), watch.seconds());
+  const Random random = Random(experiment.seed_number()).fork("node", node);
+  for (std::int64_t step = every; step <= arguments.steps; step += every) {
+    TrainJob job{.node = node,
+                 .model = model,
+                 .random = random.fork("train", static_cast<std::uint64_t>(step / every - 1))};
+    lesson.trainer->train({&job, 1});
+    const Score now = score();
+    print_line(step, job.loss, now, watch.seconds());
+    if (!std::isfinite(now.loss))
+      throw std::runtime_error(
+          "the model has diverged: lower the learning rate (training=sgd:lr=…)");
+  }
+  return 0;
+}
+
+}  // namespace
+
+Action add_train(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->experiment = add_experiment_options(parser);
+  parser.add_option("--steps", arguments->steps, "Minibatches in all (default: 2000)")
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--lines", arguments->lines, "How often to test and print (default: 10)")
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--threads", arguments->threads,
+                    "Worker threads for evaluation; 0 takes one per core");
+  return [arguments] { return train(*arguments); };
+}
+
+}  // namespace tessera
