@@ -15,6 +15,7 @@
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"
+#include "topology/topology_bench.h"
 
 namespace tessera {
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array kBenchmarks = {
     Benchmark{"select", "the largest magnitudes beside std::nth_element", bench_select},
     Benchmark{"codecs", "indices and values to bytes and back, beside numpy and fpzip",
               bench_codecs},
+    Benchmark{"topology", "drawing graphs and asking for peers", bench_topology},
     Benchmark{"share", "everything a node does in a JWINS round besides training",
               bench_share_path},
 };

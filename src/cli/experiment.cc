@@ -74,6 +74,40 @@ std::int64_t integer_in(std::string_view key, std::string_view text, Interval ac
   return number;
 }
 
+constexpr int kLongestChain = 8;
+
+toml::table parse_toml(const std::filesystem::path& path) {
+  const Result<std::string> text = read_text_file(path);
+  if (!text.ok()) throw std::invalid_argument(text.error().message);
+  try {
+    return toml::parse(*text, path.string());
+  } catch (const toml::parse_error& error) {
+    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
+                                            error.source().begin.line, error.description()));
+  }
+}
+
+// A file may name another one beside it as its base, whose keys hold where it says nothing itself.
+Experiment read_chain(const std::filesystem::path& path, int longest) {
+  const toml::table table = parse_toml(path);
+  Experiment experiment;
+  if (const toml::node* base = table.get("base")) {
+    if (longest == 0)
+      throw std::invalid_argument(fmt::format("{}: its bases go round in a circle", path.string()));
+    experiment = read_chain(path.parent_path() / text_of(*base, "base"), longest - 1);
+  }
+  for (const auto& [key, node] : table) {
+    if (key.str() == "base") continue;
+    try {
+      experiment.*(require_key(key.str()).value) = text_of(node, key.str());
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(
+          fmt::format("{}:{}: {}", path.string(), node.source().begin.line, error.what()));
+    }
+  }
+  return experiment;
+}
+
 }  // namespace
 
 std::span<const ExperimentKey> experiment_keys() {
@@ -87,24 +121,7 @@ std::uint64_t Experiment::seed_number() const {
   return static_cast<std::uint64_t>(integer_in("seed", seed, at_least(0)));
 }
 Experiment read_experiment(const std::filesystem::path& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) throw std::invalid_argument(text.error().message);
-  Experiment experiment;
-  try {
-    const toml::table table = toml::parse(*text, path.string());
-    for (const auto& [key, node] : table) {
-      try {
-        experiment.*(require_key(key.str()).value) = text_of(node, key.str());
-      } catch (const std::invalid_argument& error) {
-        const auto line = node.source().begin.line;
-        throw std::invalid_argument(fmt::format("{}:{}: {}", path.string(), line, error.what()));
-      }
-    }
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
-                                            error.source().begin.line, error.description()));
-  }
-  return experiment;
+  return read_chain(path, kLongestChain);
 }
 
 std::string to_toml(const Experiment& experiment) {

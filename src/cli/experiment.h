@@ -2,6 +2,8 @@
 //
 //   tessera train experiments/cifar10.toml --training=sgd:lr=0.05,batch=8,steps=128
 //
+// A file may begin where another ends: base = "cifar10.toml" takes that file's keys first.
+//
 // One table holds the keys, so that the file, the flags, the help text and the resolved config.toml
 // cannot disagree.
 #pragma once

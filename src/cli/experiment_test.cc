@@ -5,6 +5,11 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "cli/world.h"
+#include "codec/codec.h"
+#include "protocol/protocols.h"
+#include "sharing/sharing.h"
+
 namespace tessera {
 namespace {
 
@@ -37,6 +42,38 @@ TEST(Experiment, WhatItWritesItReadsBack) {
   const Experiment again = read_experiment(written(to_toml(experiment)));
   for (const ExperimentKey& key : experiment_keys())
     EXPECT_EQ(again.*(key.value), experiment.*(key.value)) << key.name;
+}
+
+TEST(Experiment, ABaseHoldsWhereAFileSaysNothing) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  std::ofstream(folder / "experiment_base.toml") << "nodes = 7\nseed = 1\n";
+  const Experiment experiment =
+      read_experiment(written("base = \"experiment_base.toml\"\nseed = 2\n"));
+  EXPECT_EQ(experiment.node_count(), 7u);
+  EXPECT_EQ(experiment.seed_number(), 2u);
+  EXPECT_NE(refusal("base = \"experiment_test.toml\"\n").find("circle"), std::string::npos);
+}
+
+// What ships must be readable, and its lines must name things that exist.
+TEST(Experiment, EveryFileThatShipsIsRead) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/experiments")) {
+    if (entry.path().extension() != ".toml") continue;
+    const Experiment experiment = read_experiment(entry.path());
+    const std::uint32_t nodes = experiment.node_count();
+    const std::shared_ptr<const Topology> topology = make_topology(experiment);
+    EXPECT_NO_THROW(
+        (void)prepare_protocol(experiment.protocol, {.nodes = nodes, .topology = topology}))
+        << entry;
+    const Codec codec = parse_codec(experiment.codec);
+    const bool lossless = codec.values == nullptr || codec.values->lossless;
+    EXPECT_NO_THROW(
+        (void)make_sharing(experiment.sharing, {.dimension = 100, .lossless_codec = lossless}))
+        << entry;
+    EXPECT_NO_THROW((void)parse_evaluate(experiment.evaluate)) << entry;
+    ++files;
+  }
+  EXPECT_GE(files, 30);
 }
 
 TEST(Experiment, FlagsWin) {
