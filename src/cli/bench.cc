@@ -12,6 +12,9 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
+#if TESSERA_WITH_LEARN
+#include "learn/train_bench.h"
+#endif
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"

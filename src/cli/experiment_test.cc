@@ -1,6 +1,8 @@
 #include "cli/experiment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <stdexcept>
@@ -14,7 +16,11 @@ namespace tessera {
 namespace {
 
 std::filesystem::path written(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "experiment_test.toml";
+  // Of this process alone: tests run side by side.
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("experiments_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const auto path = folder / "experiment_test.toml";
   std::ofstream(path) << text;
   return path;
 }
@@ -45,7 +51,7 @@ TEST(Experiment, WhatItWritesItReadsBack) {
 }
 
 TEST(Experiment, ABaseHoldsWhereAFileSaysNothing) {
-  const auto folder = std::filesystem::path(testing::TempDir());
+  const auto folder = written("").parent_path();
   std::ofstream(folder / "experiment_base.toml") << "nodes = 7\nseed = 1\n";
   const Experiment experiment =
       read_experiment(written("base = \"experiment_base.toml\"\nseed = 2\n"));

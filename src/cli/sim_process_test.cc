@@ -1,0 +1,140 @@
+// The program as a user and a crash meet it: whole processes on the quadratic toy, killed,
+// interrupted and resumed.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/files.h"
+#include "base/random.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SimProcess : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(root_), fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Runs `tessera ARGUMENTS`, after `before` (a wrapper such as timeout); gives back the exit code.
+  int tessera(const std::string& arguments, const std::string& before = "") const {
+    const std::string command = fmt::format("{} {} {} > {}/out 2> {}/err", before, TESSERA_PROGRAM,
+                                            arguments, root_.string(), root_.string());
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string said(const char* where) const { return *read_text_file(root_ / where); }
+  std::string out(const char* run) const { return (root_ / run).string(); }
+
+  std::string digest(const char* run) const {
+    return nlohmann::json::parse(*read_text_file(root_ / run / "summary.json"))["model_digest"]
+        .get<std::string>();
+  }
+  std::string metrics(const char* run) const {
+    return *read_text_file(root_ / run / "metrics.jsonl");
+  }
+
+  const std::string toy_ =
+      "sim --nodes=8 --model=quadratic:dimension=5000 --topology=regular:degree=3,redraw=yes "
+      "--sharing=jwins "
+      "--protocol=dpsgd:rounds=120 --evaluate=every=7 --quiet ";
+  fs::path root_ = fs::path(testing::TempDir()) / fmt::format("tessera_sim_process_{}", ::getpid());
+};
+
+TEST_F(SimProcess, ThreadsDoNotChangeABit) {
+  for (const int threads : {1, 2, 4})
+    ASSERT_EQ(tessera(fmt::format("{} --threads={} --out={}", toy_, threads,
+                                  out(fmt::format("t{}", threads).c_str()))),
+              0)
+        << said("err");
+  EXPECT_EQ(digest("t1"), digest("t2"));
+  EXPECT_EQ(digest("t1"), digest("t4"));
+  EXPECT_EQ(metrics("t1"), metrics("t4"));
+}
+
+TEST_F(SimProcess, KilledAtAnyMomentItResumesToTheSameBits) {
+  ASSERT_EQ(tessera(toy_ + "--out=" + out("whole")), 0) << said("err");
+  Random random(11);
+  int killed = 0;
+  // Later attempts live longer, so that the run ends however slow the machine is.
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    const double seconds = (0.05 + 0.1 * random.uniform()) * (1 + attempt * 0.1);
+    const int code = tessera(toy_ + "--checkpoint-every=1 --resume --out=" + out("killed"),
+                             fmt::format("timeout -s KILL {:.3f}", seconds));
+    if (code == 0) break;
+    ASSERT_EQ(code, 137) << said("err");
+    ++killed;
+  }
+  EXPECT_GT(killed, 0);
+  EXPECT_EQ(digest("killed"), digest("whole"));
+  EXPECT_EQ(metrics("killed"), metrics("whole"));
+}
+
+TEST_F(SimProcess, CtrlCWritesACheckpointAndSaysHowToGoOn) {
+  ASSERT_EQ(tessera(toy_ + "--out=" + out("whole")), 0) << said("err");
+  int interrupted = 0;
+  for (int attempt = 1; attempt < 100; ++attempt) {
+    const int code = tessera(toy_ + "--resume --out=" + out("stopped"),
+                             fmt::format("timeout --preserve-status -s INT {:.2f}", 0.1 * attempt));
+    if (code == 0) break;
+    // Caught before the program could listen, the signal ends it at once; after that it is an
+    // orderly stop.
+    if (code != 130 || said("err").find("--resume continues it") == std::string::npos) continue;
+    ++interrupted;
+  }
+  EXPECT_GT(interrupted, 0);
+  EXPECT_EQ(digest("stopped"), digest("whole"));
+  EXPECT_EQ(metrics("stopped"), metrics("whole"));
+}
+
+TEST_F(SimProcess, SeveralSeedsEndInMeanAndSpread) {
+  ASSERT_EQ(tessera("sim --nodes=4 --topology=ring --model=quadratic --protocol=dpsgd:rounds=10 "
+                    "--quiet --seeds=1..3 --out=" +
+                    out("seeds")),
+            0)
+      << said("err");
+  const auto summary = nlohmann::json::parse(*read_text_file(root_ / "seeds" / "summary.json"));
+  EXPECT_EQ(summary["seeds"].size(), 3u);
+  EXPECT_EQ(summary["runs"].size(), 3u);
+  EXPECT_GT(summary["loss_deviation"].get<double>(), 0);
+}
+
+TEST_F(SimProcess, WrongWordsAreAnsweredInOneLineWithExitCodeTwo) {
+  const auto refusal = [&](const std::string& arguments) {
+    EXPECT_EQ(tessera(arguments), 2) << arguments;
+    const std::string words = said("err");
+    EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 1) << words;
+    return words;
+  };
+  const std::string toy = "sim --model=quadratic --out=" + out("none") + " ";
+  EXPECT_EQ(refusal("smi"), "tessera: there is no command 'smi'. Did you mean 'sim'?\n");
+  EXPECT_NE(refusal(toy + "--sharing=jwins:bugdet=1").find("Did you mean 'budget'?"),
+            std::string::npos);
+  EXPECT_NE(refusal(toy + "--sharing=topk:budget=1.5").find("(0, 1]"), std::string::npos);
+  EXPECT_NE(refusal(toy + "--topology=regular:degree=20").find("degree"), std::string::npos);
+  EXPECT_NE(refusal(toy + "--nodes=15 --topology=regular:degree=3").find("degree"),
+            std::string::npos);
+  EXPECT_NE(refusal(toy + "--sharing=choco --topology=regular:degree=4,redraw=yes").find("redraw"),
+            std::string::npos);
+  EXPECT_NE(refusal(toy + "--sharing=choco --codec=gamma+int8").find("lossless"),
+            std::string::npos);
+  EXPECT_NE(refusal("sim no/such.toml").find("no/such.toml"), std::string::npos);
+  EXPECT_FALSE(fs::exists(root_ / "none"));
+}
+
+TEST_F(SimProcess, ADivergedModelIsReportedNotAveragedOn) {
+  EXPECT_EQ(tessera("sim --nodes=4 --topology=ring --model=quadratic:lr=3 "
+                    "--protocol=dpsgd:rounds=400 --quiet --out=" +
+                    out("wild")),
+            1);
+  EXPECT_NE(said("err").find("has diverged by round"), std::string::npos) << said("err");
+}
+
+}  // namespace
+}  // namespace tessera
