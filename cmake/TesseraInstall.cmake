@@ -31,6 +31,8 @@ endforeach()
 list(REMOVE_DUPLICATES TESSERA_FIND_PACKAGES)
 list(REMOVE_DUPLICATES TESSERA_FIND_LIBRARIES)
 
+# Libraries that lie outside the system's folders are still found by the installed program.
+set_target_properties(tessera PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
               ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md
@@ -47,9 +49,10 @@ install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/t
 # Installs into an empty folder and builds a small program against it. Sanitized libraries would ask the
 # same of the program, so those builds leave it out.
 if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
+  string(REPLACE ";" ":" prefixes "${CMAKE_PREFIX_PATH}")
   add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${CMAKE_CURRENT_LIST_DIR}/consumer
-    -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${CMAKE_PREFIX_PATH}
+    -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes}
     -P ${CMAKE_CURRENT_LIST_DIR}/consumer/check.cmake)
   set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)
 endif()

@@ -13,8 +13,8 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/first)
 file(RENAME ${work}/first ${work}/moved)
-run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${work}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
-    "-DCMAKE_PREFIX_PATH=${work}/moved;${PREFIXES}")
+set(ENV{CMAKE_PREFIX_PATH} ${work}/moved:${PREFIXES})
+run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${work}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
 run(${work}/moved/bin/tessera --version)
