@@ -69,7 +69,7 @@ class GapTable {
 
 // Where a reading of gaps stands. Passed and returned by value, so that it lives in registers.
 struct GapCursor {
-  BitReader bits;
+  BitReader bits{ByteSpan()};
   std::uint64_t last = 0;      // The last index read,
   std::uint32_t* next{};       // where the next one goes,
   const std::uint32_t* end{};  // and where that ends.

@@ -1,7 +1,7 @@
 // SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), asked
 // for any position at once. Masks that travel as a seed are drawn with it rather than with Random:
-// it is part of the wire format, and a second implementation has it in five lines; and it takes a
-// nanosecond where a word of Philox takes twelve. Seeds come from forks of Random like all others.
+// it is part of the wire format, which a second implementation should have in five lines, and costs
+// a fraction of a word of Philox. Seeds come from forks of Random like all others.
 #pragma once
 
 #include <cstdint>
