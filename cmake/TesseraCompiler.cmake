@@ -1,7 +1,7 @@
 # Flags every target of ours is compiled with.
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${TESSERA_WERROR}>:-Werror>
   # A fused multiply-add rounds once where a product and a sum round twice. Results must have the same
   # bits on every CPU, so the compiler may not fuse where one target can and another cannot.
   -ffp-contract=off)

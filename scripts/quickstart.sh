@@ -1,47 +1,35 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the program, and shows it at work: scripts/quickstart.sh [--no-torch]
 #
-# --no-torch leaves LibTorch out: a small download and a quick build, without the training demo.
-# Safe to run again; when nothing changed it goes straight to the demo. Results: build/quickstart.
+# The demo: sixteen nodes learn Fashion-MNIST together, once sending whole models and once what JWINS
+# chooses, and the two runs are put side by side. --no-torch leaves LibTorch out, for a small download
+# and a quick build; the nodes then solve a toy problem instead. Safe to run again; what is built is
+# not built twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly out=build/quickstart
-readonly fashion_mnist=/usr/share/datasets/fashion-mnist
+readonly runs=runs/quickstart
+readonly log=build/quickstart.log
 preset=release
 
-offers() {  # COMMAND: whether the program has it
-  "$tessera" --help | grep -qE "^  $1 "
-}
-
 build() {
-  mkdir -p "$out"
+  mkdir -p build
   if [[ $preset == release ]]; then scripts/setup.sh build core learn; else scripts/setup.sh build core; fi
   # The demo needs no tests; a build folder that already has them keeps them.
   local tests=()
   [[ -e build/$preset/CMakeCache.txt ]] || tests=(-DTESSERA_TESTS=OFF)
-  cmake --preset "$preset" "${tests[@]}" >"$out/configure.log" 2>&1 || {
-    cat "$out/configure.log"
+  if ! cmake --preset "$preset" "${tests[@]}" >"$log" 2>&1; then
+    cat "$log"
     return 1
-  }
-  cmake --build --preset "$preset" --target tessera
-}
-
-# What a share passes through, timed beside the libraries people use for the same jobs.
-show_kernels() {
-  "$tessera" bench --sizes=89834 --no-python | tee "$out/bench.txt"
-  echo
-  echo "The timings are in $out/bench.txt; '$tessera bench' has all sizes and the Python references."
-}
-
-show_training() {
-  if [[ ! -d $fashion_mnist ]]; then
-    echo "Fashion-MNIST is not at $fashion_mnist (Debian's dataset-fashion-mnist): no training demo."
-    return
   fi
-  "$tessera" train --data="fashion-mnist:dir=$fashion_mnist" | tee "$out/train.txt"
+  cmake --build --preset "$preset" -j "$(nproc)" --target tessera
+}
+
+simulate() {  # NAME EXPERIMENT [FLAG...]
+  local arguments=("${@:2}" --out="$runs/$1")
   echo
-  echo "The training log is in $out/train.txt."
+  echo "\$ tessera sim ${arguments[*]}"
+  "$tessera" sim "${arguments[@]}" --overwrite
 }
 
 main() {
@@ -55,8 +43,19 @@ main() {
   esac
   tessera=build/$preset/src/cli/tessera
   build
-  if offers train; then show_training; fi
-  show_kernels
+  if [[ $preset == release ]]; then
+    simulate full experiments/fashion.toml
+    simulate jwins experiments/fashion_jwins.toml
+  else
+    simulate full experiments/toy.toml --sharing=full
+    simulate jwins experiments/toy.toml
+  fi
+  echo
+  echo "\$ tessera compare $runs/full $runs/jwins"
+  "$tessera" compare "$runs/full" "$runs/jwins"
+  echo
+  echo "Each run's figures are in its folder: $runs/{full,jwins}/summary.json and metrics.jsonl."
+  echo "The program is $tessera; try '$tessera list' and '$tessera bench'."
 }
 
 main "$@"
