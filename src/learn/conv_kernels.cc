@@ -208,43 +208,67 @@ void ConvolveFirstWeights(const ConvShape& s, const float* in, const float* d_ou
   }
 }
 
-// d_in = d_out weights: the columns are inputs, k runs over outputs.
-void LinearInputs(const LinearShape& s, const float* d_out, const float* weights, float* d_in) {
-  std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
-    for_rows(s.batch, [&](std::size_t sample, auto rows) {
+void Multiply(const Product& p) {
+  for_columns(p.columns, [&](std::size_t column, auto vectors) {
+    for_rows(p.rows, [&](std::size_t row, auto rows) {
       Tile<rows(), vectors()> tile;
-      tile.fill(nullptr);
-      tile.accumulate({d_out + sample * s.outputs, s.outputs, 1}, weights + column, s.inputs,
-                      s.outputs);
-      tile.store(d_in + sample * s.inputs + column, s.inputs);
+      float* const out = p.out + row * p.out_row + column;
+      if (p.add)
+        tile.load(out, p.out_row);
+      else
+        tile.fill(nullptr);
+      for (std::size_t s = 0; s < p.segments; ++s)
+        tile.accumulate({p.a + s * p.a_segment + row * p.a_row, p.a_row, p.a_k},
+                        p.b + s * p.b_segment + column, p.b_k, p.count);
+      tile.store(out, p.out_row);
     });
   });
-  for (; left_over < s.inputs; ++left_over)
-    for (std::size_t sample = 0; sample < s.batch; ++sample) {
-      float sum = 0;
-      for (std::size_t k = 0; k < s.outputs; ++k)
-        sum += d_out[sample * s.outputs + k] * weights[k * s.inputs + left_over];
-      d_in[sample * s.inputs + left_over] = sum;
-    }
+}
+
+// d_in = d_out weights: the columns are inputs, k runs over outputs. A few rows of the weights at a
+// time: a column of all of them would touch a new page of memory with every row.
+void LinearInputs(const LinearShape& s, const float* d_out, const float* weights, float* d_in) {
+  constexpr std::size_t kTogether = 32;
+  std::fill_n(d_in, s.batch * s.inputs, 0.0f);
+  for (std::size_t k = 0; k < s.outputs; k += kTogether) {
+    const std::size_t count = std::min(kTogether, s.outputs - k);
+    const float* const some = weights + k * s.inputs;
+    std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
+      for_rows(s.batch, [&](std::size_t sample, auto rows) {
+        Tile<rows(), vectors()> tile;
+        float* const sums = d_in + sample * s.inputs + column;
+        tile.load(sums, s.inputs);
+        tile.accumulate({d_out + sample * s.outputs + k, s.outputs, 1}, some + column, s.inputs,
+                        count);
+        tile.store(sums, s.inputs);
+      });
+    });
+    for (; left_over < s.inputs; ++left_over)
+      for (std::size_t sample = 0; sample < s.batch; ++sample)
+        for (std::size_t i = 0; i < count; ++i)
+          d_in[sample * s.inputs + left_over] +=
+              d_out[sample * s.outputs + k + i] * some[i * s.inputs + left_over];
+  }
 }
 
 // d_weights = d_out^T in: the rows are outputs, k runs over samples.
 void LinearWeights(const LinearShape& s, const float* in, const float* d_out, float* d_weights) {
-  std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
-    for_rows(s.outputs, [&](std::size_t output, auto rows) {
+  for_rows(s.outputs, [&](std::size_t output, auto rows) {
+    float* const out = d_weights + output * s.inputs;
+    std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
       Tile<rows(), vectors()> tile;
       tile.fill(nullptr);
       tile.accumulate({d_out + output, 1, s.outputs}, in + column, s.inputs, s.batch);
-      tile.store(d_weights + output * s.inputs + column, s.inputs);
+      tile.store(out + column, s.inputs);
     });
+    for (; left_over < s.inputs; ++left_over)
+      for (std::size_t row = 0; row < rows(); ++row) {
+        float sum = 0;
+        for (std::size_t k = 0; k < s.batch; ++k)
+          sum += d_out[k * s.outputs + output + row] * in[k * s.inputs + left_over];
+        out[row * s.inputs + left_over] = sum;
+      }
   });
-  for (; left_over < s.inputs; ++left_over)
-    for (std::size_t output = 0; output < s.outputs; ++output) {
-      float sum = 0;
-      for (std::size_t k = 0; k < s.batch; ++k)
-        sum += d_out[k * s.outputs + output] * in[k * s.inputs + left_over];
-      d_weights[output * s.inputs + left_over] = sum;
-    }
 }
 
 // A dot product in sixteen partial sums, added up in one order, so that the width of the CPU's
@@ -307,6 +331,7 @@ HWY_EXPORT(Convolve);
 HWY_EXPORT(ConvolveWeights);
 HWY_EXPORT(ConvolveFirst);
 HWY_EXPORT(ConvolveFirstWeights);
+HWY_EXPORT(Multiply);
 HWY_EXPORT(Linear);
 HWY_EXPORT(LinearInputs);
 HWY_EXPORT(LinearWeights);
@@ -329,6 +354,10 @@ void convolve_first(const ConvShape& shape, const float* in, const float* weight
 void convolve_first_weights(const ConvShape& shape, const float* in, const float* d_out,
                             float* d_weights) {
   HWY_DYNAMIC_DISPATCH(ConvolveFirstWeights)(shape, in, d_out, d_weights);
+}
+
+void multiply(const Product& product) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(product);
 }
 
 void linear(const LinearShape& shape, const float* in, const float* weights, const float* bias,

@@ -116,9 +116,9 @@ Learning make_learning(const LoadedData& data, const Partition& partition,
   if (device.mode == DeviceOptions::Mode::kStacked) {
     learning = stacked(data, partition, options, model, device, std::move(initial));
   } else {
-    const bool by_hand = device.mode == DeviceOptions::Mode::kAuto && make_conv_net(model, 1);
+    const bool by_hand = device.mode == DeviceOptions::Mode::kAuto && make_net(model, 1);
     const auto make_model = [model, by_hand, batch_max] {
-      return by_hand ? make_conv_net(model, batch_max) : make_reference_model(model);
+      return by_hand ? make_net(model, batch_max) : make_reference_model(model);
     };
     learning = on_cpu(data, partition, options, model.task, std::move(initial), make_model);
     learning.description = describe(model.name, model.dimension(),

@@ -1,7 +1,7 @@
-// One node's model at work on one thread of the CPU. There are three: the hand-written net
-// (conv_net.h), the reference that runs the stacked layers under autograd (reference_model.h), and
-// a user's TorchScript module (torchscript.h). A trainer keeps one per thread and moves nodes'
-// vectors in and out of it.
+// One node's model at work on one thread of the CPU. There are the hand-written nets (for images
+// and for sequences), the reference that runs the stacked layers under autograd
+// (reference_model.h), and a user's TorchScript module (torchscript.h). A trainer keeps one per
+// thread and moves nodes' vectors in and out of it.
 //
 // A model may keep its parameters in an order of its own while it works ("working order"), because
 // the layout PyTorch stores is not the one that is fast. SGD acts on each number alone, so it can
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "learn/model.h"
 
@@ -52,5 +53,13 @@ float loss_and_gradient(const Task& task, std::span<float> outputs, std::span<co
 // The net of hand-written kernels, or nothing where the model has a layer it does not know. A batch
 // of more than `batch_max` samples is more than its memory was laid out for.
 std::unique_ptr<NodeModel> make_conv_net(const Model& model, std::size_t batch_max);
+// The same for sequences.
+std::unique_ptr<NodeModel> make_recurrent_net(const Model& model, std::size_t batch_max);
+
+// Whichever of the two knows the model, or nothing.
+inline std::unique_ptr<NodeModel> make_net(const Model& model, std::size_t batch_max) {
+  auto net = make_conv_net(model, batch_max);
+  return net ? std::move(net) : make_recurrent_net(model, batch_max);
+}
 
 }  // namespace tessera

@@ -41,7 +41,9 @@ struct Samples {
 Samples made_up(const Task& task, std::size_t count) {
   Random random(5);
   Samples samples{Vector(count * task.features()), Vector(count)};
-  for (float& value : samples.features) value = static_cast<float>(random.normal());
+  for (float& value : samples.features)
+    value = static_cast<float>(
+        task.vocabulary > 0 ? static_cast<double>(random.below(task.vocabulary)) : random.normal());
   for (float& value : samples.targets) value = static_cast<float>(random.below(task.classes));
   return samples;
 }
@@ -96,7 +98,7 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   const Model model = build_model(spec, task);
   const Samples samples = made_up(task, kBatch);
   StockStep stock(std::move(module), task, samples);
-  const auto by_hand = make_conv_net(model, kBatch);
+  const auto by_hand = make_net(model, kBatch);
   const auto reference = make_reference_model(model);
   verify(bench, model, *by_hand, stock, samples);
   verify(bench, model, *reference, stock, samples);
@@ -222,8 +224,11 @@ void bench_training(Bench& bench) {
   bench_matrix_product(bench);
   bench_steps(bench, "gn-lenet", image_task(3, 32, 10), twins::gn_lenet(32, 3, 10));
   bench_steps(bench, "femnist-cnn", image_task(1, 28, 62), twins::femnist_cnn(28, 62));
-  if (!is_quick(bench))
+  if (!is_quick(bench)) {
     bench_steps(bench, "celeba-cnn", image_task(3, 84, 2), twins::celeba_cnn(84, 2));
+    const Task text{.kind = Task::Kind::kTokens, .shape = {80}, .classes = 92, .vocabulary = 92};
+    bench_steps(bench, "lstm", text, twins::lstm(80, 92));
+  }
   bench.section("training many nodes, GN-LeNet");
   const LoadedData data = images_like_cifar(is_quick(bench) ? 2'000 : 50'000);
   bench_threads(bench, data);
