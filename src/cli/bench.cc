@@ -37,6 +37,10 @@ constexpr std::array kBenchmarks = {
     Benchmark{"topology", "drawing graphs and asking for peers", bench_topology},
     Benchmark{"share", "everything a node does in a JWINS round besides training",
               bench_share_path},
+#if TESSERA_WITH_LEARN
+    Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
+              bench_training},
+#endif
 };
 
 struct Arguments {
