@@ -1,6 +1,7 @@
 #include "learn/stacked_layers.h"
 
 #include "base/check.h"
+#include "learn/column_convolution.h"
 
 namespace tessera::stacked {
 namespace {
@@ -16,6 +17,11 @@ struct Context {
 };
 
 Tensor convolution(const Context& c, const Tensor& x) {
+  // While learning, many small groups are faster as columns. Not while evaluating: batches are
+  // large there, and so would the columns be.
+  const bool shared_samples = x.size(1) == c.parameter(0).size(2);
+  if (at::GradMode::is_enabled() && c.layer.stride == 1 && !shared_samples)
+    return column_convolution(x, c.parameter(0), c.parameter(1));
   const Tensor weight = c.parameter(0).flatten(0, 1);  // [K outputs, inputs, kernel, kernel]
   const std::int64_t groups = x.size(1) / weight.size(1);
   const std::vector<std::int64_t> stride(2, c.layer.stride), padding(2, c.layer.kernel / 2),

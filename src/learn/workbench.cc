@@ -144,8 +144,10 @@ std::size_t activations_in(const std::vector<Layer>& layers) {
     count += floats_in(layer.in) + activations_in(layer.body) + activations_in(layer.shortcut);
     // What goes in is counted; what comes out is the next layer's, but for the gates of an LSTM.
     if (layer.kind == Layer::Kind::kLstm) count += 12 * layer.groups * layer.in[0] * layer.outputs;
+    // A convolution leaves its columns too.
     if (layer.kind == Layer::Kind::kConvolution)
-      count += std::size_t{layer.outputs} * layer.in[1] * layer.in[2] / layer.stride / layer.stride;
+      count += std::size_t{layer.kernel} * layer.kernel * floats_in(layer.in) +
+               std::size_t{layer.outputs} * layer.in[1] * layer.in[2] / layer.stride / layer.stride;
   }
   return count;
 }
