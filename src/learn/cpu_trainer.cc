@@ -40,6 +40,8 @@ class CpuTrainer final : public Trainer {
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
+  void save(Bytes& out) const override { save_velocities(velocities_, out); }
+  Result<void> load(ByteReader& in) override { return load_velocities(in, velocities_); }
 
   void train(std::span<TrainJob> cohort) override {
     workers_.for_each(cohort.size(), [&](std::size_t i, unsigned worker) {

@@ -1,6 +1,7 @@
 // Models out of a run and into Python. Each file is a TorchScript archive: torch.jit.load (and
-// torch.load, which recognises one) gives a module that predicts, and its state_dict() has
-// PyTorch's names and shapes, so load_state_dict() takes it into the same model written in Python.
+// torch.load, which recognises one; PyTorch 2.6 and later want weights_only=False) gives a module
+// that predicts, and its state_dict() has PyTorch's names and shapes, so load_state_dict() takes it
+// into the same model written in Python.
 #pragma once
 
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "learn/stacked_layers.h"
 #include "learn/tensors.h"
 #include "learn/workbench.h"
@@ -29,6 +30,8 @@ class StackedTrainer final : public Trainer {
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
+  void save(Bytes& out) const override { save_velocities(velocities_, out); }
+  Result<void> load(ByteReader& in) override { return load_velocities(in, velocities_); }
 
   void train(std::span<TrainJob> cohort) override {
     for (std::size_t start = 0, turn = 0; start < cohort.size(); start += chunk_, ++turn) {
@@ -55,6 +58,9 @@ class StackedTrainer final : public Trainer {
     std::array<std::unique_ptr<Workbench::Ticket>, 2> tickets{};
   };
 
+  float* row_of(const Chunk& chunk, std::size_t row) const {
+    return chunk.rows.host.data_ptr<float>() + row * dimension();
+  }
   void begin(Chunk& chunk, std::span<TrainJob> jobs);
   void finish(Chunk& chunk);
   void allocate(Chunk& chunk, std::size_t nodes) const;
@@ -67,6 +73,7 @@ class StackedTrainer final : public Trainer {
 
   StackedTrainerParts parts_;
   Workbench bench_;
+  Workers workers_{0};
   ResidentData data_;
   std::size_t chunk_;
   std::array<Chunk, 2> chunks_;
@@ -101,13 +108,14 @@ void StackedTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
   allocate(chunk, jobs.size());
   chunk.jobs = jobs;
   draw(chunk);
-  auto* row = chunk.rows.host.data_ptr<float>();
-  for (const TrainJob& job : jobs) row = std::copy(job.model.begin(), job.model.end(), row);
-  if (!velocities_.empty())
-    for (const TrainJob& job : jobs) {
-      velocities_[job.node].resize(dimension());
-      row = std::copy(velocities_[job.node].begin(), velocities_[job.node].end(), row);
-    }
+  // A hundred small models are a lot of memory to move: all cores move it.
+  workers_.for_each(jobs.size(), [&](std::size_t i) {
+    std::copy(jobs[i].model.begin(), jobs[i].model.end(), row_of(chunk, i));
+    if (velocities_.empty()) return;
+    Vector& velocity = velocities_[jobs[i].node];
+    velocity.resize(dimension());
+    std::copy(velocity.begin(), velocity.end(), row_of(chunk, jobs.size() + i));
+  });
   for (Mirrored* tensor : {&chunk.rows, &chunk.samples, &chunk.weights})
     bench_.upload(tensor->host, tensor->device);
   run_steps(chunk);
@@ -118,17 +126,14 @@ void StackedTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
 void StackedTrainer::finish(Chunk& chunk) {
   if (chunk.jobs.empty()) return;
   for (auto& ticket : chunk.tickets) ticket->wait();
-  const auto* row = chunk.rows.host.data_ptr<float>();
   const auto* const losses = chunk.losses.host.data_ptr<float>();
-  for (std::size_t i = 0; i < chunk.jobs.size(); ++i, row += dimension()) {
-    std::copy_n(row, dimension(), chunk.jobs[i].model.begin());
-    chunk.jobs[i].loss = losses[i];
-  }
-  if (!velocities_.empty())
-    for (const TrainJob& job : chunk.jobs) {
-      std::copy_n(row, dimension(), velocities_[job.node].begin());
-      row += dimension();
-    }
+  workers_.for_each(chunk.jobs.size(), [&](std::size_t i) {
+    TrainJob& job = chunk.jobs[i];
+    std::copy_n(row_of(chunk, i), dimension(), job.model.begin());
+    job.loss = losses[i];
+    if (!velocities_.empty())
+      std::copy_n(row_of(chunk, chunk.jobs.size() + i), dimension(), velocities_[job.node].begin());
+  });
   chunk.jobs = {};
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sharing/archive.h"
+#include "base/archive.h"
 
 namespace tessera {
 

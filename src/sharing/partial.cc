@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
-#include "sharing/archive.h"
+#include "base/archive.h"
 #include "sharing/average.h"
 #include "sharing/budget.h"
 #include "sharing/sharing.h"

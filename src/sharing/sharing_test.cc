@@ -10,7 +10,7 @@
 
 #include "codec/index_codec.h"
 #include "math/wavelet.h"
-#include "sharing/archive.h"
+#include "base/archive.h"
 #include "sharing/average.h"
 #include "sharing/world_for_tests.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "sharing/archive.h"
+#include "base/archive.h"
 #include "sim/simulation.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "sharing/archive.h"
+#include "base/archive.h"
 
 namespace tessera {
 
