@@ -45,16 +45,20 @@ main() {
   build
   if [[ $preset == release ]]; then
     simulate full experiments/fashion.toml
+    simulate random experiments/fashion_random.toml
     simulate jwins experiments/fashion_jwins.toml
+    simulate jwins-int8 experiments/fashion_jwins_int8.toml
   else
     simulate full experiments/toy.toml --sharing=full
+    simulate random experiments/toy.toml --sharing=random
     simulate jwins experiments/toy.toml
+    simulate jwins-int8 experiments/toy.toml --codec=gamma+int8
   fi
   echo
-  echo "\$ tessera compare $runs/full $runs/jwins"
-  "$tessera" compare "$runs/full" "$runs/jwins"
+  echo "\$ tessera compare $runs/full $runs/random $runs/jwins $runs/jwins-int8"
+  "$tessera" compare "$runs/full" "$runs/random" "$runs/jwins" "$runs/jwins-int8"
   echo
-  echo "Each run's figures are in its folder: $runs/{full,jwins}/summary.json and metrics.jsonl."
+  echo "Each run's figures are in its folder: $runs/jwins/summary.json and metrics.jsonl, for example."
   echo "The program is $tessera; try '$tessera list' and '$tessera bench'."
 }
 

@@ -74,7 +74,8 @@ bool opens_function(std::string_view head) {
 }
 
 bool is_written_by_people(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 6> kEndings = {".cc", ".h", ".sh", ".py", ".cmake", ".md"};
+  constexpr std::array<std::string_view, 7> kEndings = {".cc",    ".h",  ".sh",  ".py",
+                                                        ".cmake", ".md", ".toml"};
   const std::string name = path.filename().string();
   return name == "CMakeLists.txt" || name == "run" || name.ends_with(".cmake.in") ||
          std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
