@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -156,6 +157,7 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
   if (!arguments.quiet)
     fmt::print(stderr, "{} nodes, {}, into {}\n", experiment.node_count(), world.lesson.description,
                out.string());
+  const Stopwatch loop;
   begin_or_resume(world, log, folder, arguments);
   progress.resumed_at(simulation.rounds_done());
 
@@ -184,6 +186,9 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
                     simulation.rounds_done()));
   Outcome outcome{.summary = summarize(experiment, world, log)};
   outcome.summary.wall_seconds = watch.seconds();
+  outcome.summary.loop_seconds = loop.seconds();
+  outcome.summary.training_seconds = world.time->training_s;
+  outcome.summary.evaluating_seconds = world.time->evaluating_s;
   outcome.summary.command = arguments.command;
   folder.write_summary(to_json(outcome.summary));
   return outcome;
@@ -213,16 +218,21 @@ std::filesystem::path default_out(const Arguments& arguments) {
 }
 
 void print_summary(const Summary& summary, const std::filesystem::path& out) {
+  const MetricsRow& last = summary.last;
+  const double metadata =
+      last.bytes_per_node > 0 ? 1 - last.value_bytes_per_node / last.bytes_per_node : 0;
+  const double loop = std::max(summary.loop_seconds, 1e-9);
   fmt::print(
       "accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node ({:.1f}% metadata), "
-      "{:.1f} s, digest {:016x}\n",
-      100 * summary.last.accuracy.mean, 100 * summary.last.accuracy.min,
-      100 * summary.last.accuracy.max, summary.last.loss.mean,
-      show_bytes(summary.last.bytes_per_node),
-      summary.last.bytes_per_node > 0
-          ? 100 * (1 - summary.last.value_bytes_per_node / summary.last.bytes_per_node)
-          : 0.0,
-      summary.wall_seconds, summary.model_digest);
+      "digest {:016x}\n",
+      100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max, last.loss.mean,
+      show_bytes(last.bytes_per_node), 100 * metadata, summary.model_digest);
+  fmt::print(
+      "{:.1f} s: {:.1f} to load, {:.1f} for rounds ({:.0f}% training, {:.0f}% evaluating, {:.1f}% "
+      "the rest)\n",
+      summary.wall_seconds, summary.wall_seconds - summary.loop_seconds, summary.loop_seconds,
+      100 * summary.training_seconds / loop, 100 * summary.evaluating_seconds / loop,
+      100 * (1 - (summary.training_seconds + summary.evaluating_seconds) / loop));
   fmt::print("written to {}\n", out.string());
 }
 

@@ -126,6 +126,8 @@ World make_world(const Experiment& experiment, unsigned threads) {
   (void)make_sharing(experiment.sharing, context);
 
   world.lesson = make_lesson(experiment, threads);
+  world.time = std::make_unique<LessonTime>();
+  measure(world.lesson, *world.time);
   const Vector initial = world.lesson.trainer->initial_model();
   context.dimension = static_cast<std::uint32_t>(initial.size());
   SimulationParts parts{.trainer = world.lesson.trainer.get(), .threads = threads};

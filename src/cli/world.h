@@ -24,12 +24,20 @@ struct Lesson {
   std::string description{};
 };
 
+// Wall time spent in a lesson, for the summary: what is left of a run is the simulator's own.
+struct LessonTime {
+  double training_s = 0, evaluating_s = 0;
+};
+// Wraps trainer and evaluator in ones that measure; `time` must outlive the lesson.
+void measure(Lesson& lesson, LessonTime& time);
+
 struct EvaluateOptions {
   Round every = 10;
   std::size_t samples = 0;  // 0: the whole test half.
 };
 
 struct World {
+  std::unique_ptr<LessonTime> time{};
   Lesson lesson{};
   std::shared_ptr<const Topology> topology{};
   std::unique_ptr<Simulation> simulation{};

@@ -109,7 +109,8 @@ class Net(torch.nn.Module):
         self.fc1 = torch.nn.Linear(1024, 10)
 Net().load_state_dict(module.state_dict())
 newer = {"weights_only": False} if int(torch.__version__.split(".")[0]) >= 2 else {}
-a, b, mean = (torch.load(f"{folder}/{n}.pt", **newer).state_dict() for n in ("node_0", "node_1", "average"))
+load = lambda name: torch.load(f"{folder}/{name}.pt", **newer).state_dict()
+a, b, mean = (load(name) for name in ("node_0", "node_1", "average"))
 assert all(torch.allclose((a[k] + b[k]) / 2, mean[k], atol=1e-7) for k in mean)
 )";
   const std::string command =

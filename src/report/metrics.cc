@@ -38,6 +38,9 @@ Json json_of(const Summary& summary) {
   json["node_loss"] = summary.node_loss;
   json["refusals"] = summary.refusals;
   json["wall_seconds"] = summary.wall_seconds;
+  json["loop_seconds"] = summary.loop_seconds;
+  json["training_seconds"] = summary.training_seconds;
+  json["evaluating_seconds"] = summary.evaluating_seconds;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["model_digest"] = fmt::format("{:016x}", summary.model_digest);
   json["command"] = summary.command;

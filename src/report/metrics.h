@@ -36,7 +36,9 @@ struct Summary {
   MetricsRow last{};
   std::vector<double> node_accuracy{}, node_loss{};
   std::map<std::string, std::uint64_t> refusals{};
-  double wall_seconds = 0;
+  double wall_seconds = 0;  // All of it, and of that:
+  double loop_seconds = 0;  // The rounds, without loading data;
+  double training_seconds = 0, evaluating_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t model_digest = 0;
   std::string command{};

@@ -1,0 +1,54 @@
+#include <memory>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "cli/world.h"
+
+namespace tessera {
+namespace {
+
+class TimedTrainer final : public Trainer {
+ public:
+  TimedTrainer(std::unique_ptr<Trainer> trainer, double& seconds)
+      : trainer_(std::move(trainer)), seconds_(seconds) {}
+  std::size_t dimension() const override { return trainer_->dimension(); }
+  Vector initial_model() const override { return trainer_->initial_model(); }
+  void train(std::span<TrainJob> cohort) override {
+    const Stopwatch watch;
+    trainer_->train(cohort);
+    seconds_ += watch.seconds();
+  }
+  void save(Bytes& out) const override { trainer_->save(out); }
+  Result<void> load(ByteReader& in) override { return trainer_->load(in); }
+
+ private:
+  std::unique_ptr<Trainer> trainer_;
+  double& seconds_;
+};
+
+class TimedEvaluator final : public Evaluator {
+ public:
+  TimedEvaluator(std::unique_ptr<Evaluator> evaluator, double& seconds)
+      : evaluator_(std::move(evaluator)), seconds_(seconds) {}
+  std::vector<Score> evaluate(std::span<const NodeId> nodes,
+                              std::span<const std::span<const float>> models) override {
+    const Stopwatch watch;
+    std::vector<Score> scores = evaluator_->evaluate(nodes, models);
+    seconds_ += watch.seconds();
+    return scores;
+  }
+
+ private:
+  std::unique_ptr<Evaluator> evaluator_;
+  double& seconds_;
+};
+
+}  // namespace
+
+void measure(Lesson& lesson, LessonTime& time) {
+  lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s);
+  lesson.evaluator =
+      std::make_unique<TimedEvaluator>(std::move(lesson.evaluator), time.evaluating_s);
+}
+
+}  // namespace tessera
