@@ -40,7 +40,7 @@ struct Arguments {
   std::string seeds{};
   Round checkpoint_every = 0;
   unsigned threads = 0;
-  bool resume = false, overwrite = false, quiet = false;
+  bool resume = false, overwrite = false, quiet = false, save_models = false;
   std::string command{};
 };
 
@@ -184,6 +184,12 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
     throw std::runtime_error(
         fmt::format("after round {} no node can go on: each waits for a message nobody will send",
                     simulation.rounds_done()));
+  if (arguments.save_models) {
+    std::vector<std::span<const float>> models;
+    for (NodeId id = 0; id < simulation.node_count(); ++id)
+      models.emplace_back(simulation.node(id).model());
+    export_to(world.lesson, models, out / "models");
+  }
   Outcome outcome{.summary = summarize(experiment, world, log)};
   outcome.summary.wall_seconds = watch.seconds();
   outcome.summary.loop_seconds = loop.seconds();
@@ -281,6 +287,9 @@ Action add_sim(CLI::App& parser) {
   parser.add_flag("--resume", arguments->resume,
                   "Continue the run in --out from its last checkpoint");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
+  parser.add_flag("--export", arguments->save_models,
+                  "Write the final models to models/ in --out, for torch.jit.load: each node's and "
+                  "their average");
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
   return [arguments] { return run(*arguments); };
 }

@@ -22,6 +22,7 @@ struct Arguments {
   std::int64_t steps = 2000;
   std::int64_t lines = 10;
   unsigned threads = 0;
+  std::string folder{};
 };
 
 // The experiment's training line with another number of steps.
@@ -83,6 +84,8 @@ Action add_train(CLI::App& parser) {
       ->check(CLI::PositiveNumber);
   parser.add_option("--threads", arguments->threads,
                     "Worker threads for evaluation; 0 takes one per core");
+  parser.add_option("--export", arguments->folder,
+                    "Folder to write the model to, for torch.jit.load");
   return [arguments] { return train(*arguments); };
 }
 

@@ -92,6 +92,11 @@ Lesson make_lesson(const Experiment& experiment, unsigned threads) {
                                      .test_samples = parse_evaluate(experiment.evaluate).samples});
   lesson.trainer = std::move(learning.trainer);
   lesson.evaluator = std::move(learning.evaluator);
+  lesson.save_models = [exporter = std::shared_ptr<Exporter>(std::move(learning.exporter))](
+                           std::span<const std::span<const float>> models,
+                           const std::filesystem::path& folder) {
+    return export_models(*exporter, models, folder);
+  };
   lesson.description = std::move(learning.description);
   return lesson;
 #else
@@ -102,6 +107,14 @@ Lesson make_lesson(const Experiment& experiment, unsigned threads) {
                   "model=quadratic",
                   experiment.model));
 #endif
+}
+
+void export_to(const Lesson& lesson, std::span<const std::span<const float>> models,
+               const std::filesystem::path& folder) {
+  if (!lesson.save_models)
+    throw std::runtime_error("--export: a " + lesson.description + " has no PyTorch form");
+  if (const auto saved = lesson.save_models(models, folder); !saved.ok())
+    throw std::runtime_error("--export: " + saved.error().message);
 }
 
 std::shared_ptr<const Topology> make_topology(const Experiment& experiment) {

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/experiment.h"
 #include "data/dataset.h"
 #include "data/partition.h"
@@ -21,8 +25,16 @@ struct Lesson {
   Partition partition{};
   std::unique_ptr<Trainer> trainer{};
   std::unique_ptr<Evaluator> evaluator{};
+  // Writes models as files that PyTorch opens; empty where there is no LibTorch to write them.
+  std::function<Result<void>(std::span<const std::span<const float>> models,
+                             const std::filesystem::path& folder)>
+      save_models{};
   std::string description{};
 };
+
+// Throws std::runtime_error when it cannot be done.
+void export_to(const Lesson& lesson, std::span<const std::span<const float>> models,
+               const std::filesystem::path& folder);
 
 // Wall time spent in a lesson, for the summary: what is left of a run is the simulator's own.
 struct LessonTime {
