@@ -17,16 +17,26 @@ struct Workers::Job {
 
 Workers::Workers(unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned worker = 1; worker < threads; ++worker)
-    pool_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (unsigned worker = 1; worker < threads; ++worker)
+      pool_.emplace_back([this, worker] { work(worker); });
+  } catch (...) {
+    // The system has no more threads to give. Those it gave wait for work, and would be waited for.
+    close();
+    throw;
+  }
 }
 
-Workers::~Workers() {
+void Workers::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   wake_.notify_all();
+}
+
+Workers::~Workers() {
+  close();
 }
 
 void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>& body) {

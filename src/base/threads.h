@@ -33,6 +33,7 @@ class Workers {
  private:
   struct Job;
   void work(unsigned worker);
+  void close();
   static void take_from(Job& job, unsigned worker);
 
   std::mutex mutex_;

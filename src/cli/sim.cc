@@ -282,8 +282,10 @@ Action add_sim(CLI::App& parser) {
                     "Several runs: 90..94 or 90,93; mean and spread in summary.json");
   parser.add_option("--checkpoint-every", arguments->checkpoint_every,
                     "Rounds between checkpoints (default: none)");
-  parser.add_option("--threads", arguments->threads,
-                    "Worker threads; 0 takes one per core; the result is the same");
+  parser
+      .add_option("--threads", arguments->threads,
+                  "Worker threads; 0 takes one per core; the result is the same")
+      ->check(CLI::Range(0u, 1024u));
   parser.add_flag("--resume", arguments->resume,
                   "Continue the run in --out from its last checkpoint");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");

@@ -82,8 +82,10 @@ Action add_train(CLI::App& parser) {
       ->check(CLI::PositiveNumber);
   parser.add_option("--lines", arguments->lines, "How often to test and print (default: 10)")
       ->check(CLI::PositiveNumber);
-  parser.add_option("--threads", arguments->threads,
-                    "Worker threads for evaluation; 0 takes one per core");
+  parser
+      .add_option("--threads", arguments->threads,
+                  "Worker threads for evaluation; 0 takes one per core")
+      ->check(CLI::Range(0u, 1024u));
   parser.add_option("--export", arguments->folder,
                     "Folder to write the model to, for torch.jit.load");
   return [arguments] { return train(*arguments); };
