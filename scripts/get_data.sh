@@ -70,6 +70,8 @@ settle() {
 
 scratch() {
   mkdir -p "$dest"
+  # Absolute, because some steps run in other folders.
+  dest=$(cd "$dest" && pwd)
   work=$(mktemp -d "$dest/.get_data.XXXXXX")
   trap 'rm -rf "$work"' EXIT
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the program, and shows it at work: scripts/quickstart.sh [--no-torch]
 #
-# The demo: sixteen nodes learn Fashion-MNIST together, once sending whole models and once what JWINS
-# chooses, and the two runs are put side by side. --no-torch leaves LibTorch out, for a small download
+# The demo: sixteen nodes learn Fashion-MNIST together, sending whole models, a random part of them, what
+# JWINS chooses, and the same in 8 bits; the four runs are put side by side. --no-torch leaves LibTorch out, for a small download
 # and a quick build; the nodes then solve a toy problem instead. Safe to run again; what is built is
 # not built twice.
 set -euo pipefail

@@ -38,6 +38,7 @@ test   python3-pywt           python:pywt
 learn  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
 learn  libopenblas0-pthread   -
 learn  dataset-fashion-mnist  -
+learn  python3-torch          python:torch
 '
 
 say() { echo "setup: $*" >&2; }

@@ -90,7 +90,7 @@ Action add_bench(CLI::App& parser) {
   parser.add_flag("--quick", arguments->quick,
                   "Tiny inputs, a second in all: does everything still run?");
   parser.add_flag("--no-python", arguments->no_python, "Leave the Python references out");
-  return [arguments] { return run(*arguments); };
+  return [arguments](const std::string&) { return run(*arguments); };
 }
 
 }  // namespace tessera

@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tessera {
 
-using Action = std::function<int()>;
+// What was typed, for a run to remember how to repeat itself.
+using Action = std::function<int(const std::string& command_line)>;
 
 struct Command {
   std::string_view name{};

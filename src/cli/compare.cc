@@ -34,7 +34,7 @@ Action add_compare(CLI::App& parser) {
       .add_option("runs", *folders,
                   "Folders that tessera sim wrote; the others are compared with the first")
       ->required();
-  return [folders] { return compare(*folders); };
+  return [folders](const std::string&) { return compare(*folders); };
 }
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ namespace {
 int inspect(const Experiment& experiment) {
   fmt::print("{}\n", to_toml(experiment));
   fmt::print("topology: {}\n\n", describe(*make_topology(experiment)));
-  if (parse_spec(experiment.model).name == "quadratic") return 0;
+  if (is_toy(experiment)) return 0;
   const LoadedData data = load_data(experiment);
   fmt::print("data: {} training samples, {} test samples\n\n", data.train->size(),
              data.test->size());
@@ -28,7 +28,7 @@ int inspect(const Experiment& experiment) {
 
 Action add_inspect(CLI::App& parser) {
   const auto arguments = add_experiment_options(parser);
-  return [arguments] { return inspect(arguments->resolve()); };
+  return [arguments](const std::string&) { return inspect(arguments->resolve()); };
 }
 
 }  // namespace tessera

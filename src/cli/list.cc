@@ -33,6 +33,16 @@ void print_usage(std::span<const Entry> table) {
     fmt::print("{:<12} {}\n{:<12} {}\n", entry.name, entry.summary, "", entry.usage);
 }
 
+void print_models() {
+#if TESSERA_WITH_LEARN
+  print_usage(models());
+#else
+  fmt::print("this program was built without LibTorch: the preset 'release' has the models\n");
+#endif
+  fmt::print("{:<12} {}\n{:<12} {}\n", "quadratic", "a toy that needs neither data nor LibTorch",
+             "", "quadratic:dimension=100,lr=0.1,noise=0.01,steps=1");
+}
+
 void print_codecs() {
   fmt::print("indices\n");
   print_table(index_codecs());
@@ -53,9 +63,7 @@ constexpr std::array kKinds = {
     Kind{"protocols", "when nodes talk: protocol=…", [] { print_usage(protocols()); }},
     Kind{"sharings", "what they tell: sharing=…", [] { print_usage(sharings()); }},
     Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
-#if TESSERA_WITH_LEARN
-    Kind{"models", "what is learnt: model=…", [] { print_usage(models()); }},
-#endif
+    Kind{"models", "what is learnt: model=…", print_models},
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},
 };
 
@@ -64,7 +72,7 @@ constexpr std::array kKinds = {
 Action add_list(CLI::App& parser) {
   auto chosen = std::make_shared<std::string>();
   parser.add_option("kind", *chosen, "What to list; without it, the kinds themselves");
-  return [chosen] {
+  return [chosen](const std::string&) {
     const std::span<const Kind> kinds(kKinds);
     if (chosen->empty())
       print_table(kinds);

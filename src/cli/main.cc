@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,34 @@ void refuse_unknown_command(int argc, char** argv) {
       fmt::format("there is no command '{}'.{}", argv[1], suggestion(argv[1], names)));
 }
 
+// The arguments as a shell would read them back.
+std::string command_line(int argc, char** argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = i == 0 ? std::string_view("tessera") : std::string_view(argv[i]);
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == word.npos;
+    line += fmt::format("{}{}{}{}", i == 0 ? "" : " ", plain ? "" : "'", word, plain ? "" : "'");
+  }
+  return line;
+}
+
+// CLI11 names what it did not expect; a person wants the nearest flag there is.
+std::string unknown_flag(const CLI::App& parser, const std::string& otherwise) {
+  for (const CLI::App* sub : parser.get_subcommands()) {
+    if (sub->remaining().empty()) continue;
+    std::string word = sub->remaining().front();
+    word = word.substr(0, word.find('='));
+    if (!word.starts_with("--")) break;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : sub->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    return fmt::format("{} has no flag '{}'.{}", sub->get_name(), word, suggestion(word, known));
+  }
+  return otherwise + ". Try tessera --help";
+}
+
 int run(int argc, char** argv) {
   refuse_unknown_command(argc, argv);
   CLI::App parser("tessera: decentralized learning that sends just what is needed", "tessera");
@@ -53,10 +82,10 @@ int run(int argc, char** argv) {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return parser.exit(error);
-    throw std::invalid_argument(fmt::format("{}. Try tessera --help", error.what()));
+    throw std::invalid_argument(unknown_flag(parser, error.what()));
   }
   for (const auto& [sub, action] : actions)
-    if (sub->parsed()) return action();
+    if (sub->parsed()) return action(command_line(argc, argv));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,9 +30,9 @@ constexpr int kInterrupted = 130;
 volatile std::sig_atomic_t interrupted = 0;
 
 // A second Ctrl-C ends the program at once.
-void on_interrupt(int) {
+void on_interrupt(int signal) {
   interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(signal, SIG_DFL);
 }
 
 struct Arguments {
@@ -62,7 +63,9 @@ class Progress {
         "round {}/{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s  {} "
         "left",
         row.round, rounds_, 100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
-        done * nodes_ / seconds, show_duration(Duration(static_cast<std::int64_t>(left * 1e9))));
+        done * nodes_ / seconds,
+        left > 0 ? "  " + show_duration(Duration(static_cast<std::int64_t>(left * 1e9))) + " left"
+                 : "");
     if (terminal_)
       fmt::print(stderr, "\r{:<{}}", line, last_width_);
     else
@@ -115,7 +118,7 @@ Summary summarize(const Experiment& experiment, const World& world, const RoundL
 }
 
 struct Outcome {
-  Summary summary{};
+  std::string json{};
   bool stopped = false;
 };
 
@@ -138,91 +141,6 @@ void begin_or_resume(World& world, RoundLog& log, RunFolder& folder, const Argum
   world.simulation->start();
 }
 
-Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
-                const Arguments& arguments) {
-  const Stopwatch watch;
-  const ExistingRun existing = arguments.resume      ? ExistingRun::kResume
-                               : arguments.overwrite ? ExistingRun::kOverwrite
-                                                     : ExistingRun::kRefuse;
-  const EvaluateOptions evaluate = parse_evaluate(experiment.evaluate);
-  World world = make_world(experiment, arguments.threads);
-  RunFolder folder(out, to_toml(experiment), existing);
-  Simulation& simulation = *world.simulation;
-  Progress progress(arguments.quiet, experiment.node_count(), world.rounds);
-  RoundLog log(*world.lesson.evaluator, experiment.node_count(), evaluate.every, world.rounds,
-               [&](const MetricsRow& row) {
-                 folder.append_metrics(to_json_line(row));
-                 progress.show(row);
-               });
-  if (!arguments.quiet)
-    fmt::print(stderr, "{} nodes, {}, into {}\n", experiment.node_count(), world.lesson.description,
-               out.string());
-  const Stopwatch loop;
-  begin_or_resume(world, log, folder, arguments);
-  progress.resumed_at(simulation.rounds_done());
-
-  Round saved = simulation.rounds_done();
-  Round stop_after = world.rounds;
-  while (simulation.step(log)) {
-    const Round done = simulation.rounds_done();
-    // Ctrl-C lets the round that is under way come to its end.
-    if (interrupted && stop_after == world.rounds) stop_after = done + 1;
-    const bool stop = interrupted && done >= stop_after && done < world.rounds;
-    if (stop || (arguments.checkpoint_every > 0 && done >= saved + arguments.checkpoint_every &&
-                 done < world.rounds)) {
-      folder.write_checkpoint(done, state_of(world, log));
-      saved = done;
-    }
-    if (!stop) continue;
-    progress.end();
-    fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
-               done);
-    return {.summary = summarize(experiment, world, log), .stopped = true};
-  }
-  progress.end();
-  if (!simulation.finished())
-    throw std::runtime_error(
-        fmt::format("after round {} no node can go on: each waits for a message nobody will send",
-                    simulation.rounds_done()));
-  if (arguments.save_models) {
-    std::vector<std::span<const float>> models;
-    for (NodeId id = 0; id < simulation.node_count(); ++id)
-      models.emplace_back(simulation.node(id).model());
-    export_to(world.lesson, models, out / "models");
-  }
-  Outcome outcome{.summary = summarize(experiment, world, log)};
-  outcome.summary.wall_seconds = watch.seconds();
-  outcome.summary.loop_seconds = loop.seconds();
-  outcome.summary.training_seconds = world.time->training_s;
-  outcome.summary.evaluating_seconds = world.time->evaluating_s;
-  outcome.summary.command = arguments.command;
-  folder.write_summary(to_json(outcome.summary));
-  return outcome;
-}
-
-// "90..94" or "90,93": the seeds of several runs; nothing: the experiment's own.
-std::vector<std::string> seeds_of(const std::string& text) {
-  std::vector<std::string> seeds;
-  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-    const std::int64_t first = parse_integer(text.substr(0, dots)),
-                       last = parse_integer(text.substr(dots + 2));
-    if (first < 0 || last < first || last - first > 10'000)
-      throw std::invalid_argument(
-          fmt::format("--seeds={}: write FIRST..LAST, such as 90..94", text));
-    for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(std::to_string(seed));
-    return seeds;
-  }
-  for (const std::string_view seed : split(text, ','))
-    seeds.push_back(std::to_string(parse_integer(seed)));
-  return seeds;
-}
-
-std::filesystem::path default_out(const Arguments& arguments) {
-  if (!arguments.out.empty()) return arguments.out;
-  const std::filesystem::path file(arguments.experiment->file);
-  return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
-}
-
 void print_summary(const Summary& summary, const std::filesystem::path& out) {
   const MetricsRow& last = summary.last;
   const double metadata =
@@ -242,33 +160,157 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
   fmt::print("written to {}\n", out.string());
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.resume && arguments.overwrite)
-    throw std::invalid_argument(
-        "--resume continues a run and --overwrite throws it away: choose one");
+// To the end, or to the end of the round in which Ctrl-C came: then true, with a checkpoint
+// written.
+bool run_rounds(World& world, RoundLog& log, RunFolder& folder, const Arguments& arguments) {
+  Simulation& simulation = *world.simulation;
+  Round saved = simulation.rounds_done();
+  Round stop_after = world.rounds;
+  while (simulation.step(log)) {
+    const Round done = simulation.rounds_done();
+    if (interrupted && stop_after == world.rounds) stop_after = done + 1;
+    const bool stop = interrupted && done >= stop_after && done < world.rounds;
+    const bool due = arguments.checkpoint_every > 0 && done - saved >= arguments.checkpoint_every;
+    if (stop || (due && done < world.rounds)) {
+      folder.write_checkpoint(done, state_of(world, log));
+      saved = done;
+    }
+    if (stop) return true;
+  }
+  if (!simulation.finished())
+    throw std::runtime_error(
+        fmt::format("after round {} no node can go on: each waits for a message nobody will send",
+                    simulation.rounds_done()));
+  return false;
+}
+
+void export_all(const World& world, const std::filesystem::path& folder) {
+  std::vector<std::span<const float>> models;
+  for (NodeId id = 0; id < world.simulation->node_count(); ++id)
+    models.emplace_back(world.simulation->node(id).model());
+  export_to(world.lesson, models, folder);
+}
+
+Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
+                const Arguments& arguments) {
+  if (arguments.resume) {
+    if (const auto summary = RunFolder::finished(out)) {
+      fmt::print("{} came to its end before; there is nothing to resume\n", out.string());
+      return {.json = *summary};
+    }
+  }
+  const Stopwatch watch;
+  const ExistingRun existing = arguments.resume      ? ExistingRun::kResume
+                               : arguments.overwrite ? ExistingRun::kOverwrite
+                                                     : ExistingRun::kRefuse;
+  const EvaluateOptions evaluate = parse_evaluate(experiment.evaluate);
+  RunFolder::check(out, to_toml(experiment), existing);
+  World world = make_world(experiment, arguments.threads);
+  // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  Experiment experiment = arguments.experiment->resolve();
-  const std::filesystem::path out = default_out(arguments);
-  const std::vector<std::string> seeds = seeds_of(arguments.seeds);
-  if (seeds.empty()) {
-    const Outcome outcome = run_one(experiment, out, arguments);
-    if (outcome.stopped) return kInterrupted;
-    print_summary(outcome.summary, out);
-    return 0;
+  RunFolder folder(out, to_toml(experiment), existing);
+  Simulation& simulation = *world.simulation;
+  Progress progress(arguments.quiet, experiment.node_count(), world.rounds);
+  RoundLog log(*world.lesson.evaluator, experiment.node_count(), evaluate.every, world.rounds,
+               [&](const MetricsRow& row) {
+                 folder.append_metrics(to_json_line(row));
+                 progress.show(row);
+               });
+  if (!arguments.quiet)
+    fmt::print(stderr, "{} nodes, {}, into {}\n", experiment.node_count(), world.lesson.description,
+               out.string());
+  const Stopwatch loop;
+  begin_or_resume(world, log, folder, arguments);
+  progress.resumed_at(simulation.rounds_done());
+
+  const bool stopped = run_rounds(world, log, folder, arguments);
+  progress.end();
+  if (stopped) {
+    fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
+               simulation.rounds_done());
+    return {.stopped = true};
   }
-  std::vector<Summary> summaries;
+  if (arguments.save_models) export_all(world, out / "models");
+  Summary summary = summarize(experiment, world, log);
+  summary.wall_seconds = watch.seconds();
+  summary.loop_seconds = loop.seconds();
+  summary.training_seconds = world.time->training_s;
+  summary.evaluating_seconds = world.time->evaluating_s;
+  summary.command = arguments.command;
+  print_summary(summary, out);
+  Outcome outcome{.json = to_json(summary)};
+  folder.write_summary(outcome.json);
+  return outcome;
+}
+
+// "90..94" or "90,93": the seeds of several runs; nothing: the experiment's own.
+std::vector<std::string> seeds_of(const std::string& text) {
+  const auto wrong = [&] {
+    return std::invalid_argument(fmt::format(
+        "--seeds={}: write FIRST..LAST or a list without repeats, such as 90..94", text));
+  };
+  std::vector<std::string> seeds;
+  try {
+    if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
+      const std::int64_t first = parse_integer(text.substr(0, dots));
+      const std::int64_t last = parse_integer(text.substr(dots + 2));
+      if (first < 0 || last < first || last - first > 10'000) throw wrong();
+      for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(std::to_string(seed));
+    } else {
+      for (const std::string_view seed : split(text, ',')) {
+        seeds.push_back(std::to_string(parse_integer(seed)));
+        if (seeds.back().starts_with('-')) throw wrong();
+      }
+    }
+  } catch (const std::invalid_argument&) {
+    throw wrong();
+  }
+  if (std::set<std::string>(seeds.begin(), seeds.end()).size() != seeds.size()) throw wrong();
+  return seeds;
+}
+
+std::filesystem::path default_out(const Arguments& arguments) {
+  if (!arguments.out.empty()) return arguments.out;
+  const std::filesystem::path file(arguments.experiment->file);
+  return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
+}
+
+// A run per seed in a folder of its own, and their mean and spread above them.
+int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
+              const std::filesystem::path& out, const Arguments& arguments) {
+  if (std::filesystem::exists(out / "config.toml"))
+    throw std::invalid_argument(
+        fmt::format("{} holds a run of one seed; choose another --out for several", out.string()));
+  std::error_code ignored;
+  if (!arguments.resume && !arguments.overwrite)
+    for (const std::string& seed : seeds)
+      if (std::filesystem::exists(out / ("seed-" + seed), ignored))
+        throw std::invalid_argument(fmt::format(
+            "{}/seed-{} is there already; add --resume, --overwrite, or choose another --out",
+            out.string(), seed));
+  std::filesystem::remove(out / "summary.json", ignored);
+  std::vector<std::string> summaries;
   for (const std::string& seed : seeds) {
     experiment.seed = seed;
     const Outcome outcome = run_one(experiment, out / ("seed-" + seed), arguments);
     if (outcome.stopped) return kInterrupted;
-    print_summary(outcome.summary, out / ("seed-" + seed));
-    summaries.push_back(outcome.summary);
+    summaries.push_back(outcome.json);
   }
-  if (const auto written = write_file(out / "summary.json", bytes_of(to_json(summaries)));
-      !written.ok())
-    throw std::runtime_error(written.error().message);
+  const auto written = write_file(out / "summary.json", bytes_of(combine_summaries(summaries)));
+  if (!written.ok()) throw std::runtime_error(written.error().message);
   return 0;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.resume && arguments.overwrite)
+    throw std::invalid_argument(
+        "--resume continues a run and --overwrite throws it away: choose one");
+  const Experiment experiment = arguments.experiment->resolve();
+  const std::filesystem::path out = default_out(arguments);
+  const std::vector<std::string> seeds = seeds_of(arguments.seeds);
+  if (!seeds.empty()) return run_seeds(experiment, seeds, out, arguments);
+  return run_one(experiment, out, arguments).stopped ? kInterrupted : 0;
 }
 
 }  // namespace
@@ -276,6 +318,8 @@ int run(const Arguments& arguments) {
 Action add_sim(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
+  parser.footer(
+      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with a checkpoint.");
   parser.add_option("--out", arguments->out,
                     "The run's folder (default: runs/ and the experiment's name)");
   parser.add_option("--seeds", arguments->seeds,
@@ -293,7 +337,10 @@ Action add_sim(CLI::App& parser) {
                   "Write the final models to models/ in --out, for torch.jit.load: each node's and "
                   "their average");
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
-  return [arguments] { return run(*arguments); };
+  return [arguments](const std::string& command_line) {
+    arguments->command = command_line;
+    return run(*arguments);
+  };
 }
 
 }  // namespace tessera

@@ -103,6 +103,22 @@ TEST_F(SimProcess, SeveralSeedsEndInMeanAndSpread) {
   EXPECT_EQ(summary["seeds"].size(), 3u);
   EXPECT_EQ(summary["runs"].size(), 3u);
   EXPECT_GT(summary["loss_deviation"].get<double>(), 0);
+  EXPECT_EQ(summary["rounds"].get<double>(), 10);
+}
+
+TEST_F(SimProcess, NothingFinishedIsOverwrittenUnasked) {
+  const std::string toy =
+      "sim --nodes=4 --topology=ring --model=quadratic --protocol=dpsgd:rounds=3 --quiet --out=" +
+      out("one");
+  ASSERT_EQ(tessera(toy), 0) << said("err");
+  const std::string summary = *read_text_file(root_ / "one" / "summary.json");
+  EXPECT_NE(summary.find("tessera sim --nodes=4"), std::string::npos) << summary;
+  EXPECT_EQ(tessera(toy), 2);
+  EXPECT_EQ(tessera(toy + " --seeds=1,2"), 2);
+  EXPECT_EQ(tessera(toy + " --resume"), 0);
+  EXPECT_EQ(*read_text_file(root_ / "one" / "summary.json"), summary);
+  EXPECT_EQ(tessera("sim --model=quadratic --seeds=1,1 --out=" + out("two")), 2);
+  EXPECT_FALSE(fs::exists(root_ / "two"));
 }
 
 TEST_F(SimProcess, WrongWordsAreAnsweredInOneLineWithExitCodeTwo) {
@@ -124,6 +140,7 @@ TEST_F(SimProcess, WrongWordsAreAnsweredInOneLineWithExitCodeTwo) {
             std::string::npos);
   EXPECT_NE(refusal(toy + "--sharing=choco --codec=gamma+int8").find("lossless"),
             std::string::npos);
+  EXPECT_NE(refusal(toy + "--nodse=3").find("Did you mean '--nodes'?"), std::string::npos);
   EXPECT_NE(refusal("sim no/such.toml").find("no/such.toml"), std::string::npos);
   EXPECT_FALSE(fs::exists(root_ / "none"));
 }

@@ -19,7 +19,7 @@ namespace {
 
 struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
-  std::int64_t steps = 2000;
+  std::int64_t steps = 0;  // 0: what the data asks for.
   std::int64_t lines = 10;
   unsigned threads = 0;
   std::string folder{};
@@ -46,12 +46,16 @@ int train(const Arguments& arguments) {
   const Stopwatch watch;
   Experiment experiment = arguments.experiment->resolve();
   experiment.nodes = "1";
+  // Ratings are the one task whose loss is squared.
+  const bool ratings = parse_spec(experiment.data).name == "movielens";
+  const std::int64_t steps = arguments.steps > 0 ? arguments.steps : ratings ? 20'000 : 2'000;
   const std::int64_t every =
-      std::max<std::int64_t>(1, arguments.steps / std::max<std::int64_t>(1, arguments.lines));
+      std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
   experiment.training = with_steps(experiment.training, every);
   Lesson lesson = make_lesson(experiment, arguments.threads);
   fmt::print("{}; {}; lines of {} steps\n\n", experiment.data, lesson.description, every);
-  fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", "train loss", "test loss", "accuracy");
+  fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
+             ratings ? "test RMSE" : "test loss", "accuracy");
 
   Vector model = lesson.trainer->initial_model();
   const NodeId node = 0;
@@ -59,7 +63,7 @@ int train(const Arguments& arguments) {
   const auto score = [&] { return lesson.evaluator->evaluate({&node, 1}, {&view, 1}).front(); };
   print_line(0, NAN, score(), watch.seconds());
   const Random random = Random(experiment.seed_number()).fork("node", node);
-  for (std::int64_t step = every; step <= arguments.steps; step += every) {
+  for (std::int64_t step = every; step <= steps; step += every) {
     TrainJob job{.node = node,
                  .model = model,
                  .random = random.fork("train", static_cast<std::uint64_t>(step / every - 1))};
@@ -70,6 +74,7 @@ int train(const Arguments& arguments) {
       throw std::runtime_error(
           "the model has diverged: lower the learning rate (training=sgd:lr=…)");
   }
+  if (!arguments.folder.empty()) export_to(lesson, {&view, 1}, arguments.folder);
   return 0;
 }
 
@@ -78,7 +83,10 @@ int train(const Arguments& arguments) {
 Action add_train(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
-  parser.add_option("--steps", arguments->steps, "Minibatches in all (default: 2000)")
+  parser
+      .add_option(
+          "--steps", arguments->steps,
+          "Minibatches in all (default: 2000, for ratings 20000: a step touches few of them)")
       ->check(CLI::PositiveNumber);
   parser.add_option("--lines", arguments->lines, "How often to test and print (default: 10)")
       ->check(CLI::PositiveNumber);
@@ -88,7 +96,7 @@ Action add_train(CLI::App& parser) {
       ->check(CLI::Range(0u, 1024u));
   parser.add_option("--export", arguments->folder,
                     "Folder to write the model to, for torch.jit.load");
-  return [arguments] { return train(*arguments); };
+  return [arguments](const std::string&) { return train(*arguments); };
 }
 
 }  // namespace tessera

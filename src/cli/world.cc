@@ -19,10 +19,6 @@
 namespace tessera {
 namespace {
 
-bool is_toy(const Experiment& experiment) {
-  return parse_spec(experiment.model).name == "quadratic";
-}
-
 Lesson make_toy(const Experiment& experiment) {
   Options options(parse_spec(experiment.model));
   QuadraticOptions toy{.nodes = experiment.node_count(), .seed = experiment.seed_number()};
@@ -45,7 +41,7 @@ Random root_of(const Experiment& experiment) {
 
 void refuse_contradictions(const Experiment& experiment, const Topology& topology) {
   if (sharing_kind(experiment.sharing).fixed_peers_only &&
-      (topology.redrawn() || parse_spec(experiment.protocol).name == "epidemic"))
+      (topology.redrawn() || !protocol_kind(experiment.protocol).fixed_peers))
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
                     "protocol=dpsgd and a "
@@ -57,6 +53,10 @@ void refuse_contradictions(const Experiment& experiment, const Topology& topolog
 }
 
 }  // namespace
+
+bool is_toy(const Experiment& experiment) {
+  return parse_spec(experiment.model).name == "quadratic";
+}
 
 EvaluateOptions parse_evaluate(std::string_view text) {
   Options options(parse_spec(fmt::format("evaluate:{}", text)));
@@ -130,7 +130,7 @@ World make_world(const Experiment& experiment, unsigned threads) {
   const Codec codec = parse_codec(experiment.codec);
   world.topology = make_topology(experiment);
   refuse_contradictions(experiment, *world.topology);
-  const MakeProtocol make_protocol = prepare_protocol(
+  const PreparedProtocol make_protocol = prepare_protocol(
       experiment.protocol,
       {.nodes = nodes, .topology = world.topology, .random = root.fork("protocol")});
   SharingContext context{.dimension = 1,
@@ -144,18 +144,18 @@ World make_world(const Experiment& experiment, unsigned threads) {
   const Vector initial = world.lesson.trainer->initial_model();
   context.dimension = static_cast<std::uint32_t>(initial.size());
   SimulationParts parts{.trainer = world.lesson.trainer.get(), .threads = threads};
+  const std::uint64_t run = hash_bytes(bytes_of(to_toml(experiment)));
   for (NodeId id = 0; id < nodes; ++id)
     parts.nodes.push_back(
         std::make_unique<Node>(NodeParts{.id = id,
-                                         .run = hash_bytes(bytes_of(to_toml(experiment))),
+                                         .run = run,
                                          .model = initial,
                                          .sharing = make_sharing(experiment.sharing, context),
-                                         .protocol = make_protocol(id),
+                                         .protocol = make_protocol.make(id),
                                          .codec = codec,
                                          .random = root.fork("node", id)}));
   world.simulation = std::make_unique<Simulation>(std::move(parts));
-  Options protocol(parse_spec(experiment.protocol));
-  world.rounds = static_cast<Round>(protocol.integer("rounds", 100, at_least(0)));
+  world.rounds = make_protocol.rounds;
   return world;
 }
 

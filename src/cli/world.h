@@ -58,6 +58,7 @@ struct World {
 
 // All throw std::invalid_argument for a wrong line and std::runtime_error for a file that cannot be
 // used.
+bool is_toy(const Experiment& experiment);  // Needs neither data nor LibTorch.
 EvaluateOptions parse_evaluate(std::string_view text);
 LoadedData load_data(const Experiment& experiment);
 Partition deal_data(const Experiment& experiment, const LoadedData& data);

@@ -22,7 +22,7 @@ std::string refusal(std::string_view spec, const Task& task) {
   return "";
 }
 
-// PAPERS: the models of both papers, and what the others come to by hand.
+// The published counts of the models of both papers, and what the others come to by hand.
 TEST(Models, HaveThePapersNumberOfParameters) {
   EXPECT_EQ(build_model("gn-lenet", images(3, 32, 10)).dimension(), 89'834u);
   EXPECT_EQ(build_model("matrix-factorization", testing::ratings(610, 9'724)).dimension(),

@@ -16,6 +16,7 @@
 #include "learn/sgd.h"
 #include "learn/tensors.h"
 #include "learn/torch_twins.h"
+#include "learn/workbench.h"
 
 namespace tessera {
 namespace {
@@ -202,16 +203,60 @@ void bench_memory(Bench& bench, const LoadedData& data) {
   }
 }
 
-// What a step must do at least: its multiplications at the GPU's plain rate, or its activations
-// through memory once each way, whichever takes longer.
+// What this GPU reaches at best: a large product in plain float32, and a large copy.
+struct GpuLimits {
+  double flops_per_s = 0, bytes_per_s = 0;
+};
+
+GpuLimits measure_gpu(const Bench& bench) {
+  constexpr std::int64_t kSide = 8192, kFloats = std::int64_t{1} << 28;
+  const torch::Tensor a = torch::ones({kSide, kSide}, torch::kCUDA),
+                      from = torch::ones({kFloats}, torch::kCUDA);
+  torch::Tensor product = torch::empty_like(a), to = torch::empty_like(from);
+  const auto timed = [&](const std::function<void()>& run) {
+    return bench.time([&] { run(), torch::cuda::synchronize(); }).median_s;
+  };
+  return {2.0 * kSide * kSide * kSide / timed([&] { torch::mm_out(product, a, a); }),
+          2.0 * kFloats * sizeof(float) / timed([&] { to.copy_(from); })};
+}
+
+// A step's least work per sample of GN-LeNet: multiplications forward and twice that back; columns
+// and activations written and read once forward and once back.
+struct StepWork {
+  double flops = 0, bytes = 0;
+};
+
+StepWork work_of(const Model& model) {
+  StepWork work;
+  for (const Layer& layer : model.layers) {
+    if (layer.kind == Layer::Kind::kConvolution) {
+      const double pixels = layer.in[1] * layer.in[2],
+                   patch = layer.in[0] * layer.kernel * layer.kernel;
+      work.flops += 3 * 2 * pixels * patch * layer.outputs;
+    }
+    if (layer.kind == Layer::Kind::kLinear) work.flops += 3 * 2.0 * layer.inputs * layer.outputs;
+  }
+  work.bytes = 4.0 * sizeof(float) * static_cast<double>(activations_of(model));
+  return work;
+}
+
 void bench_gpu(Bench& bench, const LoadedData& data) {
   if (!torch::cuda::is_available()) return bench.say("no GPU: the stacked step is not timed");
+  const GpuLimits limits = measure_gpu(bench);
+  const StepWork work = work_of(build_model("gn-lenet", data.task));
+  bench.say(
+      fmt::format("the GPU: {:.1f} TFLOP/s in a large float32 product, {:.2f} TB/s in a large copy",
+                  limits.flops_per_s * 1e-12, limits.bytes_per_s * 1e-12));
   for (const std::uint32_t nodes : {96u, 384u, 1024u}) {
     Cohort cohort(data, nodes, 0, "cuda");
     const Timing timing = bench.time([&] { cohort.train(); });
-    const double ms = timing.median_s / 3 * 1e3;
-    bench.row(fmt::format("{} nodes stacked on the GPU, 3 steps", nodes), timing, 0,
-              fmt::format("{:.2f} ms a step", ms));
+    const double ms = timing.median_s / 3 * 1e3, samples = 8.0 * nodes;
+    const double arithmetic = samples * work.flops / limits.flops_per_s * 1e3;
+    const double memory = samples * work.bytes / limits.bytes_per_s * 1e3;
+    bench.row(
+        fmt::format("{} nodes stacked on the GPU, 3 steps", nodes), timing, 0,
+        fmt::format("{:.2f} ms a step; floor: {:.2f} ms arithmetic, {:.2f} ms memory, so {:.1f}x",
+                    ms, arithmetic, memory, ms / std::max(arithmetic, memory)));
     if (nodes == 96) bench.limit("a step of 96 GN-LeNets on the GPU", ms, 9, "ms");
   }
 }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "base/archive.h"
+#include "base/check.h"
 
 namespace tessera {
 

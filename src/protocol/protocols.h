@@ -22,16 +22,24 @@ struct ProtocolContext {
 // Makes the protocol of one node; what nodes share (the drawn meetings of a round) lives behind it.
 using MakeProtocol = std::function<std::unique_ptr<Protocol>(NodeId node)>;
 
+struct PreparedProtocol {
+  MakeProtocol make{};
+  Round rounds = 0;  // How many every node is to complete.
+};
+
 struct ProtocolKind {
   std::string_view name{};
   std::string_view usage{};
   std::string_view summary{};
-  MakeProtocol (*prepare)(Options& options, const ProtocolContext& context) = nullptr;
+  PreparedProtocol (*prepare)(Options& options, const ProtocolContext& context) = nullptr;
+  bool fixed_peers =
+      false;  // Whether a fixed topology means that a node always meets the same peers.
 };
 
 std::span<const ProtocolKind> protocols();
+const ProtocolKind& protocol_kind(std::string_view spec);
 
 // Throws std::invalid_argument for an unknown name, option or value.
-MakeProtocol prepare_protocol(std::string_view spec, const ProtocolContext& context);
+PreparedProtocol prepare_protocol(std::string_view spec, const ProtocolContext& context);
 
 }  // namespace tessera

@@ -25,13 +25,13 @@ struct Middle {
 
   static Node make(NodeId id) {
     const std::shared_ptr<const Topology> topology = make_topology("line", 3, Random(1));
-    const MakeProtocol protocol =
+    const PreparedProtocol protocol =
         prepare_protocol("dpsgd:rounds=2", {.nodes = 3, .topology = topology});
     return Node({.id = id,
                  .run = 7,
                  .model = {0, 0},
                  .sharing = make_sharing("full", {.dimension = 2}),
-                 .protocol = protocol(id),
+                 .protocol = protocol.make(id),
                  .codec = parse_codec("raw32+f32")});
   }
 

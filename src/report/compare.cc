@@ -35,14 +35,23 @@ std::string config_value(const std::string& config, std::string_view key) {
   return {};
 }
 
-double number(const Json& json, const char* key) {
+// The number under `key`; a missing one is remembered, so that none is made up.
+double number(const Json& json, const char* key, std::string& missing) {
   const auto found = json.find(key);
-  return found != json.end() && found->is_number() ? found->get<double>() : 0;
+  if (found != json.end() && found->is_number()) return found->get<double>();
+  missing = key;
+  return 0;
+}
+
+bool has_seeds(const Json& summary) {
+  const auto seeds = summary.find("seeds");
+  return seeds != summary.end() && seeds->is_array() && !seeds->empty() &&
+         seeds->front().is_number_unsigned();
 }
 
 // Of several seeds, the folder of the first holds the configuration.
 fs::path config_of(const fs::path& folder, const Json& summary) {
-  if (!summary.contains("seeds") || summary["seeds"].empty()) return folder / "config.toml";
+  if (!has_seeds(summary)) return folder / "config.toml";
   return folder / fmt::format("seed-{}", summary["seeds"][0].dump()) / "config.toml";
 }
 
@@ -58,17 +67,22 @@ Result<FinishedRun> read_finished_run(const fs::path& folder) {
   if (!summary.ok()) return summary.error();
   const Result<std::string> config = read_text_file(config_of(folder, *summary));
   if (!config.ok()) return config.error();
+  std::string missing;
   FinishedRun run{
       .name = folder.filename().empty() ? folder.parent_path().filename().string()
                                         : folder.filename().string(),
       .sharing = config_value(*config, "sharing") + ", " + config_value(*config, "codec"),
-      .accuracy = number(*summary, "accuracy"),
-      .accuracy_deviation = number(*summary, "accuracy_deviation"),
-      .loss = number(*summary, "loss"),
-      .bytes_per_node = number(*summary, "bytes_sent_per_node"),
-      .wall_seconds = number(*summary, "wall_seconds"),
-      .rounds = static_cast<std::uint64_t>(number(*summary, "rounds"))};
-  if (summary->contains("seeds")) run.seeds = (*summary)["seeds"].size();
+      .accuracy = number(*summary, "accuracy", missing),
+      .loss = number(*summary, "loss", missing),
+      .bytes_per_node = number(*summary, "bytes_sent_per_node", missing),
+      .wall_seconds = number(*summary, "wall_seconds", missing),
+      .rounds = static_cast<std::uint64_t>(number(*summary, "rounds", missing))};
+  if (has_seeds(*summary)) {
+    run.seeds = (*summary)["seeds"].size();
+    if (run.seeds > 1) run.accuracy_deviation = number(*summary, "accuracy_deviation", missing);
+  }
+  if (!missing.empty())
+    return Error{"json", fmt::format("{}/summary.json has no {}", folder.string(), missing)};
   return run;
 }
 

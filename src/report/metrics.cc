@@ -70,22 +70,27 @@ std::string to_json(const Summary& summary) {
   return json_of(summary).dump(2) + "\n";
 }
 
-std::string to_json(std::span<const Summary> seeds) {
+std::string combine_summaries(std::span<const std::string> seeds) {
+  std::vector<Json> runs;
+  for (const std::string& text : seeds) runs.push_back(Json::parse(text));
   Json json;
-  for (const Summary& summary : seeds) json["seeds"].push_back(summary.seed);
-  const Json names = figures_of(seeds.front().last);
-  for (const auto& [name, unused] : names.items()) {
+  for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
+  std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",
+                                    "evaluating_seconds", "rounds"};
+  const Json figures = figures_of({});
+  for (const auto& [name, unused] : figures.items()) names.push_back(name);
+  for (const std::string& name : names) {
     std::vector<double> values;
-    for (const Summary& summary : seeds)
-      values.push_back(figures_of(summary.last)[name].get<double>());
+    for (const Json& run : runs) values.push_back(run[name].get<double>());
     const Spread spread = spread_of(values);
     double squares = 0;
     for (const double v : values) squares += (v - spread.mean) * (v - spread.mean);
     json[name] = spread.mean;
-    json[name + "_deviation"] =
-        values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0;
+    if (values.size() > 1)
+      json[name + "_deviation"] = std::sqrt(squares / static_cast<double>(values.size() - 1));
   }
-  for (const Summary& summary : seeds) json["runs"].push_back(json_of(summary));
+  json["command"] = runs.front()["command"];
+  json["runs"] = runs;
   return json.dump(2) + "\n";
 }
 

@@ -46,8 +46,9 @@ struct Summary {
 
 std::string to_json_line(const MetricsRow& row);  // Without the line's end.
 std::string to_json(const Summary& summary);      // summary.json
-// Several seeds of one experiment: mean and standard deviation of each figure, and each seed's own.
-std::string to_json(std::span<const Summary> seeds);
+// Several seeds of one experiment, from their summary.json: mean and standard deviation of each
+// figure, and each seed's own.
+std::string combine_summaries(std::span<const std::string> seeds);
 
 std::uint64_t peak_rss_bytes();  // Of this process.
 

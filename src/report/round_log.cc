@@ -19,6 +19,14 @@ void load_doubles(ByteReader& in, std::vector<double>& values) {
   for (double& v : values) v = in.get<double>();
 }
 
+void refuse_divergence(const RoundDone& done, double loss, const char* which) {
+  if (std::isfinite(loss)) return;
+  throw std::runtime_error(fmt::format(
+      "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
+      "learning rate, or CHOCO's step",
+      done.node, done.round, which));
+}
+
 }  // namespace
 
 RoundLog::RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round last, OnRow on_row)
@@ -37,6 +45,9 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   std::vector<NodeId> nodes;
   std::vector<std::span<const float>> models;
   for (const RoundDone& one : done) {
+    // Training tells first, and tells every round: nothing more is averaged with a model that is
+    // lost.
+    refuse_divergence(one, simulation.node(one.node).last_loss(), "training");
     if (one.round % every_ != 0 && one.round != last_) continue;
     due.push_back(one);
     nodes.push_back(one.node);
@@ -46,11 +57,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   const std::vector<Score> scores = evaluator_.evaluate(nodes, models);
   for (std::size_t i = 0; i < due.size(); ++i) {
     const auto [node, round] = due[i];
-    if (!std::isfinite(scores[i].loss))
-      throw std::runtime_error(
-          fmt::format("node {}'s model has diverged by round {} (its test loss is {}): lower the "
-                      "learning rate, or CHOCO's step",
-                      node, round, scores[i].loss));
+    refuse_divergence(due[i], scores[i].loss, "test");
     Pending& pending = pending_[round];
     if (pending.nodes_done == 0)
       pending = {Pending{.accuracy = std::vector<double>(nodes_),

@@ -65,32 +65,43 @@ Result<CheckpointFile> parse_checkpoint(ByteSpan file, std::uint64_t config_hash
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existing)
-    : path_(std::move(path)), config_hash_(hash_bytes(bytes_of(config))) {
-  const bool exists = fs::exists(path_ / "config.toml");
-  if (!exists && fs::exists(path_) && !fs::is_empty(path_))
+void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun existing) {
+  std::error_code ignored;
+  const bool exists = fs::exists(path / "config.toml", ignored);
+  if (!exists && fs::exists(path, ignored) && !fs::is_empty(path, ignored))
     throw std::invalid_argument(
-        fmt::format("{} is there and is not a run's folder; choose another --out", path_.string()));
+        fmt::format("{} is there and is not a run's folder; choose another --out", path.string()));
   if (exists && existing == ExistingRun::kRefuse)
     throw std::invalid_argument(
         fmt::format("{} already holds a run; add --resume to continue it, --overwrite to begin "
                     "anew, or choose another --out",
-                    path_.string()));
-  if (exists && existing == ExistingRun::kResume) {
-    const auto before = read_text_file(path_ / "config.toml");
-    if (!before.ok()) throw std::runtime_error(before.error().message);
-    if (*before != config)
-      throw std::invalid_argument(
-          fmt::format("{}/config.toml differs from what is asked for now; resume with the same "
-                      "settings, or choose another --out",
-                      path_.string()));
-    return;
-  }
+                    path.string()));
+  if (!exists || existing != ExistingRun::kResume) return;
+  const auto before = read_text_file(path / "config.toml");
+  if (!before.ok()) throw std::runtime_error(before.error().message);
+  if (*before != config)
+    throw std::invalid_argument(
+        fmt::format("{}/config.toml differs from what is asked for now; resume with the same "
+                    "settings, or choose another --out",
+                    path.string()));
+}
+
+std::optional<std::string> RunFolder::finished(const fs::path& path) {
+  const Result<std::string> summary = read_text_file(path / "summary.json");
+  return summary.ok() ? std::optional(*summary) : std::nullopt;
+}
+
+RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existing)
+    : path_(std::move(path)), config_hash_(hash_bytes(bytes_of(config))) {
+  check(path_, config, existing);
   std::error_code failed;
-  if (exists) {
-    for (const char* name : {"metrics.jsonl", "summary.json", "checkpoint"})
-      fs::remove_all(path_ / name, failed);
-  }
+  // What a killed process was writing, and a summary that would make an unfinished run look
+  // finished.
+  for (const auto& entry : fs::directory_iterator(path_ / "checkpoint", failed))
+    if (entry.path().extension().string().starts_with(".part")) fs::remove(entry.path(), failed);
+  fs::remove(path_ / "summary.json", failed);
+  if (existing == ExistingRun::kResume && fs::exists(path_ / "config.toml", failed)) return;
+  for (const char* name : {"metrics.jsonl", "checkpoint"}) fs::remove_all(path_ / name, failed);
   fs::create_directories(path_ / "checkpoint", failed);
   if (failed)
     throw std::invalid_argument(

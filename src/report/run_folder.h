@@ -22,6 +22,12 @@ class RunFolder {
   // a run is to be resumed under another configuration than it began with.
   RunFolder(std::filesystem::path path, std::string_view config, ExistingRun existing);
 
+  // The same refusals without touching anything, for before the data is loaded.
+  static void check(const std::filesystem::path& path, std::string_view config,
+                    ExistingRun existing);
+  // The summary of a run that came to its end.
+  static std::optional<std::string> finished(const std::filesystem::path& path);
+
   const std::filesystem::path& path() const { return path_; }
   void append_metrics(std::string_view line);
   void write_summary(std::string_view json);

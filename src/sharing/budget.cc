@@ -35,6 +35,8 @@ Budget Budget::read(Options& options, std::vector<double> fallback) {
                      fmt::format("{} must be in (0, 1]: the fraction of the model to send", word));
     if (at != std::string::npos) {
       entry.chance = number_or_refuse(options, word.substr(at + 1));
+      if (!above_up_to(0, 1).contains(entry.chance))
+        options.refuse("budget", fmt::format("{}: a chance must be in (0, 1]", word));
       chances = true;
     }
     sum += entry.chance;

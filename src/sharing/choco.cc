@@ -14,10 +14,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/archive.h"
 #include "base/check.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
-#include "base/archive.h"
 #include "sharing/average.h"
 #include "sharing/sharing.h"
 

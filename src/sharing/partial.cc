@@ -16,10 +16,10 @@
 #include <array>
 #include <cmath>
 
+#include "base/archive.h"
 #include "base/check.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
-#include "base/archive.h"
 #include "sharing/average.h"
 #include "sharing/budget.h"
 #include "sharing/sharing.h"

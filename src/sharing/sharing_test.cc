@@ -8,9 +8,9 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/archive.h"
 #include "codec/index_codec.h"
 #include "math/wavelet.h"
-#include "base/archive.h"
 #include "sharing/average.h"
 #include "sharing/world_for_tests.h"
 
@@ -140,9 +140,9 @@ TEST(EverySharing, AdmitsOnlyWhatIsForIt) {
   }
 }
 
-// The published accumulator, step by step as PAPERS describe it: A, s = A + T(x_tr - x_start), A[I]
-// = 0, and at the end of the round A += T(x_new - x_start). The stored-reference form must choose
-// the same coefficients.
+// The published accumulator, step by step as the reference code has it: A, s = A + T(x_tr -
+// x_start), A[I] = 0, and at the end of the round A += T(x_new - x_start). The stored-reference
+// form must choose the same coefficients.
 struct AccumulatorForm {
   WaveletPlan plan;
   Vector accumulator, start;
@@ -207,8 +207,8 @@ TEST(Jwins, TheReferenceFormEqualsTheAccumulatorForm) {
 }
 
 // 37% budget: a mean of 34.29% of the coefficients, and with gamma-coded indices at random
-// places 36.55% of the bytes of full sharing (PAPERS, derived). Real indices cluster and cost less,
-// so places are drawn at random here.
+// places 36.55% of the bytes of full sharing (computed from the code lengths). Real indices cluster
+// and cost less, so places are drawn at random here.
 TEST(Jwins, TheDefaultListCostsAThirdOfFullSharing) {
   const std::uint32_t dimension = 89843;
   double fractions = 0, bytes = 0;
@@ -249,9 +249,10 @@ TEST(Choco, AnEmptyShareWhenNothingChanged) {
 
 TEST(MakeSharing, RefusesWhatCannotBe) {
   const SharingContext context{.dimension = 10};
-  for (const char* spec : {"fulll", "random:budget=0", "random:budget=1.5", "jwins:bugdet=1",
-                           "jwins:budget=0.1@0.5/1@0.6", "jwins:accumulate=maybe",
-                           "jwins:wavelet=sym9", "jwins:levels=0", "topk:budget=-1"})
+  for (const char* spec :
+       {"fulll", "random:budget=0", "random:budget=1.5", "jwins:bugdet=1",
+        "jwins:budget=0.1@0.5/1@0.6", "jwins:budget=0.1@-1/0.2@2", "jwins:accumulate=maybe",
+        "jwins:wavelet=sym9", "jwins:levels=0", "topk:budget=-1"})
     EXPECT_THROW((void)make_sharing(spec, context), std::invalid_argument) << spec;
   EXPECT_THROW((void)make_sharing("choco", {.dimension = 10, .lossless_codec = false}),
                std::invalid_argument);

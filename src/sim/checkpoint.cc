@@ -2,8 +2,8 @@
 // trained.
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/archive.h"
+#include "base/check.h"
 #include "sim/simulation.h"
 
 namespace tessera {

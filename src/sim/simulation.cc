@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/archive.h"
 
 namespace tessera {
 

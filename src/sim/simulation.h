@@ -2,14 +2,12 @@
 // their messages, trains their models and counts their bytes. Everything is deterministic:
 //
 //   * Events of one instant are handled together, each node's in order, different nodes' in
-//   parallel. What the nodes do
-//     meanwhile is written down per node and carried out afterwards in the order of their ids, so
-//     the number of threads changes nothing.
+//     parallel. What the nodes do meanwhile is written down per node and carried out afterwards in
+//     the order of their ids, so the number of threads changes nothing.
 //   * A training result is first needed when its time is up. By then every training under way is
-//   computed with it as
-//     one cohort: a node's model does not change while it trains, so it does not matter when the
-//     numbers are crunched, and a GPU sees many nodes at once even where no two start at the same
-//     instant.
+//     computed with it as one cohort: a node's model does not change while it trains, so it does
+//     not matter when the numbers are crunched, and a GPU sees many nodes at once even where no two
+//     start at the same instant.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ struct ToyWorld {
     const Random root(options.seed);
     std::shared_ptr<const Topology> topology =
         make_topology(options.topology, options.nodes, root.fork("topology"));
-    const MakeProtocol make_protocol = prepare_protocol(
+    const PreparedProtocol make_protocol = prepare_protocol(
         options.protocol,
         {.nodes = options.nodes, .topology = topology, .random = root.fork("protocol")});
     const Codec codec = parse_codec(options.codec);
@@ -48,7 +48,7 @@ struct ToyWorld {
                                            .run = options.seed,
                                            .model = trainer.initial_model(),
                                            .sharing = make_sharing(options.sharing, context),
-                                           .protocol = make_protocol(id),
+                                           .protocol = make_protocol.make(id),
                                            .codec = codec,
                                            .random = root.fork("node", id)}));
     }
