@@ -3,11 +3,15 @@
 // wrongly.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+
+// Its header takes longer to read than all of ours.
+namespace CLI {
+class App;
+}
 
 namespace tessera {
 

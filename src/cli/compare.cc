@@ -1,6 +1,7 @@
 // `tessera compare`: finished runs beside each other.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>

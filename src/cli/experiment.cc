@@ -1,8 +1,9 @@
 #include "cli/experiment.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
 #include <array>
 #include <stdexcept>
 #include <vector>

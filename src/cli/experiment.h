@@ -8,7 +8,6 @@
 // cannot disagree.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,6 +15,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+// Its header takes longer to read than all of ours.
+namespace CLI {
+class App;
+}
 
 namespace tessera {
 

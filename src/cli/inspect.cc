@@ -1,6 +1,7 @@
 // `tessera inspect`: what an experiment is, before an hour is spent on it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/text.h"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
-#include <malloc.h>
 
+#include <malloc.h>
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <exception>

@@ -1,7 +1,8 @@
 // `tessera sim`: a whole network of nodes in virtual time, into a run's folder.
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <unistd.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

@@ -1,6 +1,7 @@
 // `tessera train`: one node with all the data and no peers, the baseline to try first.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
