@@ -45,6 +45,7 @@ struct Share {
   Round round = 0;
   std::uint32_t degree = 0;     // How many peers the sender talks to this round.
   std::uint64_t age = 0;        // Local steps the sender's model has seen.
+  bool asks = false;            // Whether the sender wants a share in return (AD-PSGD's pairs).
   std::uint32_t dimension = 0;  // Length of the vector the coordinates point into.
   Coordinates coordinates{};
   Vector values{};  // One per coordinate, in their order.

@@ -15,7 +15,7 @@ constexpr std::uint32_t kMagic = 0x41525354;  // The letters TSRA.
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kKindShare = 1;
 constexpr std::uint8_t kNoIndexCodec = 0;
-constexpr std::size_t kReservedBytes = 3;
+constexpr std::size_t kReservedBytes = 2;
 
 template <typename Kind>
 constexpr std::size_t kind_number() {
@@ -53,6 +53,7 @@ void append_header(const Share& share, const Header& header, Bytes& out) {
   writer.put(static_cast<std::uint8_t>(share.coordinates.index()));
   writer.put(header.index_codec ? header.index_codec->wire_id : kNoIndexCodec);
   writer.put(header.value_codec->wire_id);
+  writer.put(static_cast<std::uint8_t>(share.asks));
   for (std::size_t i = 0; i < kReservedBytes; ++i) writer.put(std::uint8_t{0});
   writer.put(header.envelope.sender);
   writer.put(header.envelope.run);
@@ -94,6 +95,9 @@ Result<void> check_codecs(ByteReader& in, Header& header) {
   const auto value_id = in.get<std::uint8_t>();
   header.value_codec = find_value_codec(value_id);
   if (!header.value_codec) return refuse("codec", fmt::format("names value codec {}", value_id));
+  const unsigned asks = in.get<std::uint8_t>();
+  if (asks > 1) return refuse("reserved", fmt::format("has {} where 0 or 1 belongs", asks));
+  header.asks = asks == 1;
   for (std::size_t i = 0; i < kReservedBytes; ++i)
     if (in.get<std::uint8_t>() != 0) return refuse("reserved", "has a reserved byte set");
   return {};
@@ -217,6 +221,7 @@ Result<Message> decode(ByteSpan message) {
   Share share{.round = header->round,
               .degree = header->degree,
               .age = header->age,
+              .asks = header->asks,
               .dimension = header->dimension,
               .coordinates = *std::move(coordinates),
               .values = Vector(header->values)};

@@ -46,6 +46,7 @@ struct Header {
   Round round = 0;
   std::uint32_t degree = 0;
   std::uint64_t age = 0;
+  bool asks = false;
   std::uint32_t dimension = 0;
   std::uint32_t values = 0;                 // How many.
   std::size_t coordinates_kind = 0;         // Which alternative of Coordinates.

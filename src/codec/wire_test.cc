@@ -185,6 +185,7 @@ TEST(Wire, EachFieldThatCannotBeHasItsWord) {
   EXPECT_EQ(refusal(forged(listed, 7, uint8_t{9})), "codec");
   EXPECT_EQ(refusal(forged(full, 7, uint8_t{2})), "codec");  // Nothing is listed.
   EXPECT_EQ(refusal(forged(listed, 8, uint8_t{0})), "codec");
+  EXPECT_EQ(refusal(forged(listed, 9, uint8_t{2})), "reserved");
   EXPECT_EQ(refusal(forged(listed, 10, uint8_t{1})), "reserved");
   EXPECT_EQ(refusal(forged(listed, 40, uint32_t{3})), "count");
   EXPECT_EQ(refusal(forged(full, 40, uint32_t{21})), "count");

@@ -1,4 +1,4 @@
-// The world as one node sees it: what can happen to it, and what it can do. Four events, four
+// The world as one node sees it: what can happen to it, and what it can do. Four events, five
 // effects, none of which blocks. The simulator and the live runtime both drive nodes through this
 // header, and a node cannot tell which.
 #pragma once
@@ -38,8 +38,11 @@ class Env {
   virtual ~Env() = default;
   virtual Instant now() const = 0;
   virtual void send(NodeId to,
-                    Payload payload) = 0;       // Best effort; comes back elsewhere as Arrived.
-  virtual void wake_after(Duration delay) = 0;  // Comes back as Woke.
+                    Payload payload) = 0;  // Best effort; comes back elsewhere as Arrived.
+  // Forgets every message of this node that has not wholly left it. One that is half sent is lost:
+  // its receiver never hears of it, and what went out was sent in vain.
+  virtual void drop_unsent() = 0;
+  virtual void wake_after(Duration delay) = 0;                 // Comes back as Woke.
   virtual void train(const Vector& model, Random random) = 0;  // Comes back as Trained.
 };
 

@@ -20,6 +20,7 @@ Node::Node(NodeParts parts)
 
 void Node::handle(Event event, Env& env) {
   CHECK(env_ == nullptr);
+  if (finished_) return;
   env_ = &env;
   std::visit([this](auto& what) { on(std::move(what)); }, event);
   env_ = nullptr;
@@ -36,7 +37,13 @@ void Node::on(Trained trained) {
   CHECK(training_);
   CHECK(trained.model.size() == model_.size());
   training_ = false;
-  model_ = std::move(trained.model);
+  if (trained_from_.empty()) {
+    model_ = std::move(trained.model);
+  } else {
+    for (std::size_t i = 0; i < model_.size(); ++i)
+      model_[i] += trained.model[i] - trained_from_[i];
+    trained_from_.clear();
+  }
   last_loss_ = trained.loss;
   ++age_;
   protocol_->on_trained(*this);
@@ -79,8 +86,16 @@ void Node::send(const Share& share, std::span<const NodeId> peers) {
 }
 
 void Node::merge(std::span<const Contribution> others) {
-  CHECK(!training_);
+  if (training_ && trained_from_.empty()) trained_from_ = model_;
   sharing_->merge(model_, others);
+}
+
+void Node::drop_unsent() {
+  env_->drop_unsent();
+}
+
+Instant Node::now() const {
+  return env_->now();
 }
 
 void Node::wake_after(Duration delay) {
@@ -99,6 +114,8 @@ void Node::save(Bytes& out) const {
   writer.put(sent_);
   writer.put(last_loss_);
   writer.put<std::uint8_t>(training_);
+  writer.put<std::uint8_t>(!trained_from_.empty());
+  if (!trained_from_.empty()) save_vector(trained_from_, out);
   writer.put<std::uint8_t>(finished_);
   writer.put<std::uint32_t>(static_cast<std::uint32_t>(refusals_.size()));
   for (const auto& [reason, count] : refusals_) {
@@ -117,6 +134,11 @@ Result<void> Node::load(ByteReader& in) {
   sent_ = in.get<std::uint64_t>();
   last_loss_ = in.get<float>();
   training_ = in.get<std::uint8_t>() != 0;
+  trained_from_.clear();
+  if (in.get<std::uint8_t>() != 0) {
+    trained_from_.resize(model_.size());
+    if (auto loaded = load_vector(in, trained_from_); !loaded.ok()) return loaded;
+  }
   finished_ = in.get<std::uint8_t>() != 0;
   refusals_.clear();
   for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {

@@ -48,8 +48,12 @@ class Node {
   void train();
   std::vector<Share> pack(Round round, std::uint32_t degree);
   void send(const Share& share, std::span<const NodeId> peers);
+  // While the node trains, what training makes of the model is added to what merging made of it
+  // meanwhile, as AD-PSGD has it.
   void merge(std::span<const Contribution> others);
+  void drop_unsent();
   void wake_after(Duration delay);
+  Instant now() const;
   void finish() { finished_ = true; }
   void refuse(std::string_view reason);
   const Random& random() const { return random_; }
@@ -73,6 +77,7 @@ class Node {
 
   Env* env_ = nullptr;  // Set while an event is handled.
   bool training_ = false;
+  Vector trained_from_;  // The model as training found it, once a merge has changed it since.
   bool finished_ = false;
   std::uint64_t age_ = 0;
   std::uint64_t packed_ = 0;  // Packs and sends so far: they name the fork each one draws from.

@@ -18,6 +18,7 @@ class Simulation::Effects final : public Env {
 
   Instant now() const override { return now_; }
   void send(NodeId to, Payload payload) override { sends.emplace_back(to, std::move(payload)); }
+  void drop_unsent() override { sends.clear(); }
   void wake_after(Duration delay) override { wakes.push_back(delay); }
   void train(const Vector& model, Random random) override {
     training = Training{.model = model, .random = random};
