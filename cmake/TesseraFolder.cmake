@@ -2,18 +2,24 @@
 #   tessera_codec   the library: every x.cc that is neither a test, a benchmark nor a fuzzer
 #   codec_test      every x_test.cc, when TESSERA_TESTS is on
 #   fuzz_x          one libFuzzer program per x_fuzz.cc, when TESSERA_FUZZ is on
-# USES names the folders below that this one may see; PACKAGES what it needs from outside, visible to those
-# above; PRIVATE_PACKAGES the same, hidden from them; TEST_PACKAGES what only its tests need.
+# USES names the folders below that this one may see, USES_IF_BUILT those of them that an option can leave
+# out; PACKAGES what it needs from outside, visible to those above; PRIVATE_PACKAGES the same, hidden from
+# them; TEST_PACKAGES what only its tests need.
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
 function(tessera_folder name)
-  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
+  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;USES_IF_BUILT;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+  foreach(optional IN LISTS FOLDER_USES_IF_BUILT)
+    if(TARGET tessera_${optional})
+      list(APPEND FOLDER_USES ${optional})
+    endif()
+  endforeach()
   list(TRANSFORM FOLDER_USES PREPEND tessera_ OUTPUT_VARIABLE below)
 
   if(NOT sources)

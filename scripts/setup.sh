@@ -27,6 +27,8 @@ core   libpng-dev             header:png.h
 core   nlohmann-json3-dev     header:nlohmann/json.hpp
 core   libtomlplusplus-dev    header:toml++/toml.h
 core   libcli11-dev           header:CLI/CLI.hpp
+core   libzmq3-dev            header:zmq.h
+core   cppzmq-dev             header:zmq.hpp
 core   libspdlog-dev          header:spdlog/spdlog.h
 test   libgtest-dev           header:gtest/gtest.h
 test   librapidcheck-dev      header:rapidcheck.h

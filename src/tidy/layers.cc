@@ -54,7 +54,7 @@ std::set<std::string> used_directly(std::string_view folder, const Tree& tree) {
   bool uses = false;
   for (std::string word; words >> word;) {
     if (is_keyword(word))
-      uses = word == "USES";
+      uses = word.starts_with("USES");
     else if (uses)
       used.insert(word);
   }

@@ -1,0 +1,65 @@
+// Who belongs to a run, as a TOML file that every member has a copy of:
+//
+//   next_id = 2
+//
+//   [[member]]
+//   id = 0
+//   name = "alice"
+//   address = "10.0.0.1:5555"
+//   public_key = "..."                       # 40 characters, from alice.pub
+//
+// A member's id is written down rather than being its place in the list, and is never given to
+// another: topologies, partitions and random forks all go by id, so adding or removing a member
+// must not make anyone else a different node. `next_id` remembers the ids of those who left.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace tessera {
+
+struct Member {
+  NodeId id = 0;
+  std::string name{};
+  std::string address{};     // host:port; IPv6 hosts stand in brackets.
+  std::string public_key{};  // CURVE, in Z85.
+  bool operator==(const Member&) const = default;
+};
+
+class Roster {
+ public:
+  // Errors: "toml" for a file that is not TOML, "roster" for one that is but does not hold
+  // (unknown keys, an id, name, address or key that is malformed or used twice).
+  static Result<Roster> parse(std::string_view text);
+  static Result<Roster> read(const std::filesystem::path& path);
+
+  // Takes the next id, or `id` where one is asked for that nobody has had.
+  Result<NodeId> add(std::string name, std::string address, std::string public_key);
+  Result<void> remove(std::string_view name);
+
+  std::span<const Member> members() const { return members_; }  // By id.
+  const Member* find(std::string_view name) const;
+  const Member* find(NodeId id) const;
+  NodeId next_id() const { return next_id_; }
+
+  std::string to_toml() const;
+  Result<void> write(const std::filesystem::path& path) const;  // Old file or new one, never torn.
+
+ private:
+  Result<void> insert(Member member);
+
+  std::vector<Member> members_;
+  NodeId next_id_ = 0;
+};
+
+// Empty when the address is host:port with a port between 1 and 65535, else what is wrong with it.
+std::string address_fault(std::string_view address);
+
+}  // namespace tessera

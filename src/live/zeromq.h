@@ -1,0 +1,34 @@
+// The transport between machines: ZeroMQ over TCP, CURVE always on. A node binds one ROUTER for
+// what others tell it and holds one DEALER per peer for what it tells them. Both ends must be in
+// the roster: a DEALER checks its peer's key, and the ROUTER asks our ZAP handler, which knows the
+// members. A stranger gets no byte past the handshake.
+//
+// Refusals besides those of link.h:
+//   "unknown-key"   a valid handshake with a key that is not in the roster
+//   "handshake"     a connection that broke off or failed the handshake, or spoke no ZeroMQ
+//   "multipart"     a message in several parts; ours have one
+//   "not-a-member"  a frame from a member that was removed while connected
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/keys.h"
+#include "live/transport.h"
+
+namespace tessera {
+
+struct ZeroMqOptions {
+  NodeId self = 0;
+  KeyPair keys{};
+  std::vector<Member> members{};  // The roster, ourselves included.
+  std::string bind_address{};     // host:port; empty takes our roster address. Port 0 takes any.
+  TransportOptions link{};
+};
+
+// Throws std::invalid_argument when we are not in the roster, when our key is not the roster's, or
+// when the address cannot be bound.
+std::unique_ptr<Transport> make_zeromq_transport(ZeroMqOptions options);
+
+}  // namespace tessera
