@@ -1,0 +1,40 @@
+#include "sim/network.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/table.h"
+#include "sim/network_kinds.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kNetworks = {
+    NetworkKind{"ideal", "ideal", "every message arrives at the instant it is sent", make_ideal},
+    NetworkKind{"fifo", "fifo:up=60Mbit/s,down=60Mbit/s,latency=1ms,stragglers=30,slowdown=5",
+                "a node sends one message at a time; receivers are never crowded", make_fifo},
+};
+
+}  // namespace
+
+std::span<const NetworkKind> networks() {
+  return kNetworks;
+}
+
+std::unique_ptr<Network> make_network(std::string_view spec, const NetworkContext& context) {
+  Options options(parse_spec(spec));
+  std::unique_ptr<Network> network =
+      require_entry(networks(), "network", options.name()).make(options, context);
+  options.done();
+  return network;
+}
+
+std::vector<NodeId> stragglers_of(std::string_view spec, std::uint32_t nodes) {
+  Options options(parse_spec(spec));
+  const std::int64_t count = options.integer("stragglers", 0, between(0, nodes));
+  std::vector<NodeId> slow(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = static_cast<NodeId>(i);
+  return slow;
+}
+
+}  // namespace tessera
