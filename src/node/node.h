@@ -31,6 +31,7 @@ struct NodeParts {
 
 class Node {
  public:
+  // Throws std::invalid_argument where the sharing sends pieces and the protocol cannot.
   explicit Node(NodeParts parts);
 
   void handle(Event event, Env& env);
@@ -39,15 +40,24 @@ class Node {
   const Vector& model() const { return model_; }
   std::uint64_t age() const { return age_; }  // Trainings the model has seen.
   Round rounds_done() const { return protocol_->rounds_done(); }
+  std::string waiting_for() const { return protocol_->waiting_for(); }
   bool finished() const { return finished_; }
   float last_loss() const { return last_loss_; }
-  // Messages turned away, by the reason's one word.
-  const std::map<std::string, std::uint64_t, std::less<>>& refusals() const { return refusals_; }
+  // Messages turned away, by the reason's one word, and other things worth counting (a peer that
+  // missed a round, ...), likewise.
+  using Counts = std::map<std::string, std::uint64_t, std::less<>>;
+  const Counts& refusals() const { return refusals_; }
+  const Counts& notes() const { return notes_; }
+  std::string waiting_for() const { return finished_ ? "" : protocol_->waiting_for(); }
 
   // The verbs, for protocols; only while handling an event.
   void train();
   std::vector<Share> pack(Round round, std::uint32_t degree);
   void send(const Share& share, std::span<const NodeId> peers);
+  // The same in two steps, for shares whose copies are not sent one after the other.
+  Payload encode(const Share& share);
+  void send(const Payload& payload, NodeId peer);
+  std::uint32_t piece_of(const Share& share) const { return sharing_->piece_of(share); }
   // While the node trains, what training makes of the model is added to what merging made of it
   // meanwhile, as AD-PSGD has it.
   void merge(std::span<const Contribution> others);
@@ -56,6 +66,7 @@ class Node {
   Instant now() const;
   void finish() { finished_ = true; }
   void refuse(std::string_view reason);
+  void note(std::string_view what, std::uint64_t times = 1);
   const Random& random() const { return random_; }
 
   void save(Bytes& out) const;
@@ -83,7 +94,7 @@ class Node {
   std::uint64_t packed_ = 0;  // Packs and sends so far: they name the fork each one draws from.
   std::uint64_t sent_ = 0;
   float last_loss_ = 0;
-  std::map<std::string, std::uint64_t, std::less<>> refusals_;
+  Counts refusals_, notes_;
 };
 
 }  // namespace tessera

@@ -4,6 +4,10 @@
 // else happens to the node meanwhile.
 #pragma once
 
+#include <string>
+
+#include <string>
+
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -16,6 +20,8 @@ class Node;
 class Protocol {
  public:
   virtual ~Protocol() = default;
+  // The first event; also after a crash, with the state of a checkpoint loaded or none. Training
+  // that was under way then is lost, and so may be any message.
   virtual void on_start(Node& node) = 0;
   virtual void on_trained(Node& node) = 0;
   // The share is decoded and admitted: it is for this model. Whether its sender may speak now is
@@ -23,8 +29,15 @@ class Protocol {
   virtual void on_share(Node& node, NodeId from, Share share) = 0;
   virtual void on_wake(Node&) {}
 
-  // Rounds completed, for whoever measures.
+  // Rounds completed, for whoever measures; asynchronous protocols count trainings.
   virtual Round rounds_done() const = 0;
+  // What it cannot go on without, in words for a person: "round 12 from nodes 3, 7". Nothing for
+  // one that waits for nobody.
+  virtual std::string waiting_for() const { return {}; }
+  // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for nobody.
+  virtual std::string waiting_for() const { return {}; }
+  // Whether it can send a model that comes in several pieces.
+  virtual bool takes_pieces() const { return false; }
 
   virtual void save(Bytes& out) const = 0;
   virtual Result<void> load(ByteReader& in) = 0;
