@@ -1,11 +1,34 @@
 #include "node/node.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "base/archive.h"
 #include "base/check.h"
 
 namespace tessera {
+namespace {
+
+void save_counts(const Node::Counts& counts, Bytes& out) {
+  ByteWriter writer(out);
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(counts.size()));
+  for (const auto& [word, count] : counts) {
+    writer.put<std::uint32_t>(static_cast<std::uint32_t>(word.size()));
+    writer.put_bytes(bytes_of(word));
+    writer.put(count);
+  }
+}
+
+void load_counts(ByteReader& in, Node::Counts& counts) {
+  counts.clear();
+  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
+    const ByteSpan word = in.get_bytes(in.get<std::uint32_t>());
+    counts[std::string(reinterpret_cast<const char*>(word.data()), word.size())] =
+        in.get<std::uint64_t>();
+  }
+}
+
+}  // namespace
 
 Node::Node(NodeParts parts)
     : id_(parts.id),
@@ -15,6 +38,10 @@ Node::Node(NodeParts parts)
       protocol_(std::move(parts.protocol)),
       codec_(parts.codec),
       random_(parts.random) {
+  if (sharing_->pieces() > 1 && !protocol_->takes_pieces())
+    throw std::invalid_argument(
+        "the sharing cuts the model into pieces and the protocol sends it whole: use "
+        "protocol=divshare, or a sharing without pieces (full; jwins:pieces=1)");
   sharing_->start(model_);
 }
 
@@ -27,6 +54,9 @@ void Node::handle(Event event, Env& env) {
 }
 
 void Node::on(Started) {
+  // After a crash: whatever was being trained is gone.
+  training_ = false;
+  trained_from_.clear();
   protocol_->on_start(*this);
 }
 void Node::on(Woke) {
@@ -78,11 +108,18 @@ std::vector<Share> Node::pack(Round round, std::uint32_t degree) {
 
 void Node::send(const Share& share, std::span<const NodeId> peers) {
   if (peers.empty()) return;
-  Encoded encoded =
-      encode(share, codec_, {.run = run_, .sender = id_}, random_.fork("rounding", sent_++));
-  const Payload payload{std::make_shared<const Bytes>(std::move(encoded.bytes)),
-                        encoded.value_bytes};
+  const Payload payload = encode(share);
   for (const NodeId peer : peers) env_->send(peer, payload);
+}
+
+Payload Node::encode(const Share& share) {
+  Encoded encoded = tessera::encode(share, codec_, {.run = run_, .sender = id_},
+                                    random_.fork("rounding", sent_++));
+  return {std::make_shared<const Bytes>(std::move(encoded.bytes)), encoded.value_bytes};
+}
+
+void Node::send(const Payload& payload, NodeId peer) {
+  env_->send(peer, payload);
 }
 
 void Node::merge(std::span<const Contribution> others) {
@@ -106,6 +143,10 @@ void Node::refuse(std::string_view reason) {
   ++refusals_[std::string(reason)];
 }
 
+void Node::note(std::string_view what, std::uint64_t times) {
+  if (times > 0) notes_[std::string(what)] += times;
+}
+
 void Node::save(Bytes& out) const {
   ByteWriter writer(out);
   save_vector(model_, out);
@@ -117,12 +158,8 @@ void Node::save(Bytes& out) const {
   writer.put<std::uint8_t>(!trained_from_.empty());
   if (!trained_from_.empty()) save_vector(trained_from_, out);
   writer.put<std::uint8_t>(finished_);
-  writer.put<std::uint32_t>(static_cast<std::uint32_t>(refusals_.size()));
-  for (const auto& [reason, count] : refusals_) {
-    writer.put<std::uint32_t>(static_cast<std::uint32_t>(reason.size()));
-    writer.put_bytes(bytes_of(reason));
-    writer.put(count);
-  }
+  save_counts(refusals_, out);
+  save_counts(notes_, out);
   sharing_->save(out);
   protocol_->save(out);
 }
@@ -140,12 +177,8 @@ Result<void> Node::load(ByteReader& in) {
     if (auto loaded = load_vector(in, trained_from_); !loaded.ok()) return loaded;
   }
   finished_ = in.get<std::uint8_t>() != 0;
-  refusals_.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
-    const ByteSpan reason = in.get_bytes(in.get<std::uint32_t>());
-    refusals_[std::string(reinterpret_cast<const char*>(reason.data()), reason.size())] =
-        in.get<std::uint64_t>();
-  }
+  load_counts(in, refusals_);
+  load_counts(in, notes_);
   if (in.ran_short()) return Error{"checkpoint", "a saved node is cut short"};
   if (auto loaded = sharing_->load(in); !loaded.ok()) return loaded;
   return protocol_->load(in);

@@ -40,7 +40,6 @@ class Node {
   const Vector& model() const { return model_; }
   std::uint64_t age() const { return age_; }  // Trainings the model has seen.
   Round rounds_done() const { return protocol_->rounds_done(); }
-  std::string waiting_for() const { return protocol_->waiting_for(); }
   bool finished() const { return finished_; }
   float last_loss() const { return last_loss_; }
   // Messages turned away, by the reason's one word, and other things worth counting (a peer that

@@ -6,8 +6,6 @@
 
 #include <string>
 
-#include <string>
-
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -31,9 +29,6 @@ class Protocol {
 
   // Rounds completed, for whoever measures; asynchronous protocols count trainings.
   virtual Round rounds_done() const = 0;
-  // What it cannot go on without, in words for a person: "round 12 from nodes 3, 7". Nothing for
-  // one that waits for nobody.
-  virtual std::string waiting_for() const { return {}; }
   // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for nobody.
   virtual std::string waiting_for() const { return {}; }
   // Whether it can send a model that comes in several pieces.

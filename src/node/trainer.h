@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Trainer {
   virtual ~Trainer() = default;
   virtual std::size_t dimension() const = 0;
   virtual Vector initial_model() const = 0;
+  // How many parameters each tensor of the model has, in the vector's order; empty: it is one.
+  virtual std::vector<std::uint32_t> tensors() const { return {}; }
   // One job on a live node; every node that starts at the same instant in the simulator.
   virtual void train(std::span<TrainJob> cohort) = 0;
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <stdexcept>
 
 #include "base/table.h"
 #include "protocol/meetings.h"
 #include "protocol/rounds.h"
+#include "protocol/scatter.h"
 
 namespace tessera {
 namespace {
@@ -21,6 +23,34 @@ PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOpt
           options.rounds};
 }
 
+std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int fallback) {
+  const auto fanout =
+      static_cast<std::uint32_t>(options.integer("fanout", fallback, between(1, 1e6)));
+  if (fanout >= context.nodes)
+    options.refuse("fanout",
+                   fmt::format("{} peers cannot be picked among {} others: lower it or add nodes",
+                               fanout, context.nodes - 1));
+  return fanout;
+}
+
+// Asynchronous runs end at a moment; the fallback is 90 rounds of the second paper's setting.
+Ending read_ending(Options& options) {
+  Ending ending;
+  ending.rounds = static_cast<Round>(options.integer("rounds", 0, between(0, kMostRounds)));
+  if (options.has("until") || ending.rounds == 0) {
+    const Duration until = options.duration("until", std::chrono::seconds(67));
+    if (until <= Duration::zero()) options.refuse("until", "a run must last a while");
+    ending.until = Instant(until);
+  }
+  return ending;
+}
+
+template <typename Kind, typename Settings>
+PreparedProtocol make_asynchronous(Settings settings) {
+  return {[settings](NodeId) { return std::make_unique<Kind>(settings); }, settings.ending.rounds,
+          settings.ending.until};
+}
+
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kMostRounds)));
   return make_rounds(std::make_shared<GraphMeetings>(context.topology),
@@ -29,24 +59,41 @@ PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context)
 
 PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& context) {
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kMostRounds)));
-  const auto fanout = static_cast<std::uint32_t>(options.integer("fanout", 7, between(1, 1e6)));
-  if (fanout >= context.nodes)
-    options.refuse("fanout",
-                   fmt::format("{} peers cannot be picked among {} others: lower it or add nodes",
-                               fanout, context.nodes - 1));
+  const std::uint32_t fanout = read_fanout(options, context, 7);
   return make_rounds(
       std::make_shared<EpidemicMeetings>(context.nodes, fanout, context.random.fork("epidemic")),
       {.rounds = rounds, .weights = Weights::kUniform});
 }
 
+PreparedProtocol prepare_divshare(Options& options, const ProtocolContext& context) {
+  return make_asynchronous<Scatter>(ScatterOptions{.nodes = context.nodes,
+                                                   .fanout = read_fanout(options, context, 6),
+                                                   .clear = options.yes("clear", true),
+                                                   .lag = options.yes("lag", true),
+                                                   .ending = read_ending(options)});
+}
+
 constexpr std::array kProtocols = {
     ProtocolKind{
-        "dpsgd", "dpsgd:rounds=1000",
-        "synchronous rounds with all neighbours of the topology (a redrawn one makes it EL-Oracle)",
-        prepare_dpsgd, true},
-    ProtocolKind{"epidemic", "epidemic:fanout=7,rounds=1000",
-                 "EL-Local: each round a node tells a few random others, whatever the topology",
-                 prepare_epidemic},
+        .name = "dpsgd",
+        .usage = "dpsgd:rounds=1000",
+        .summary = "synchronous rounds with all neighbours of the topology (a redrawn one makes it "
+                   "EL-Oracle)",
+        .prepare = prepare_dpsgd,
+        .synchronous = true,
+        .fixed_peers = true},
+    ProtocolKind{
+        .name = "epidemic",
+        .usage = "epidemic:fanout=7,rounds=1000",
+        .summary = "EL-Local: each round a node tells a few random others, whatever the topology",
+        .prepare = prepare_epidemic,
+        .synchronous = true},
+    ProtocolKind{.name = "divshare",
+                 .usage = "divshare:fanout=6,until=67s",
+                 .summary = "DivShare: every piece of the model to a few random others, waiting "
+                            "for nobody",
+                 .prepare = prepare_divshare,
+                 .takes_pieces = true},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/spec.h"
+#include "base/time.h"
 #include "node/protocol.h"
 #include "topology/topology.h"
 
@@ -24,7 +25,9 @@ using MakeProtocol = std::function<std::unique_ptr<Protocol>(NodeId node)>;
 
 struct PreparedProtocol {
   MakeProtocol make{};
-  Round rounds = 0;  // How many every node is to complete.
+  // When a node is done, whichever comes first.
+  Round rounds = 0;                // Rounds, or trainings of an asynchronous protocol; 0: no limit.
+  Instant until = Instant::max();  // A moment; the latest there is: no limit.
 };
 
 struct ProtocolKind {
@@ -32,8 +35,11 @@ struct ProtocolKind {
   std::string_view usage{};
   std::string_view summary{};
   PreparedProtocol (*prepare)(Options& options, const ProtocolContext& context) = nullptr;
+  // Whether nodes go through rounds together; if not, results are told by time.
+  bool synchronous = false;
   bool fixed_peers =
       false;  // Whether a fixed topology means that a node always meets the same peers.
+  bool takes_pieces = false;  // Whether it can send a model that comes in several pieces.
 };
 
 std::span<const ProtocolKind> protocols();

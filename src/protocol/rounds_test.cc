@@ -12,6 +12,7 @@ namespace {
 struct Notebook final : Env {
   Instant now() const override { return {}; }
   void send(NodeId to, Payload payload) override { sent.emplace_back(to, payload); }
+  void drop_unsent() override {}
   void wake_after(Duration) override {}
   void train(const Vector& model, Random) override { training = model; }
   std::vector<std::pair<NodeId, Payload>> sent;

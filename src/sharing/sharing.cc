@@ -20,6 +20,9 @@ constexpr std::array kSharings = {
                 make_jwins},
     SharingKind{"choco", "choco:budget=0.2,step=0.4",
                 "CHOCO-SGD: compressed differences, neighbours keep copies", make_choco, true},
+    SharingKind{"fragments", "fragments:fraction=0.1",
+                "DivShare: pieces of the model that travel apart, for protocols that scatter them",
+                make_fragments, false, true},
 };
 
 }  // namespace

@@ -47,6 +47,11 @@ class Sharing {
   // protocol sorts it.
   virtual void merge(std::span<float> model, std::span<const Contribution> others) = 0;
 
+  // Into how many pieces pack() cuts a model, at most, and which of them a share is. A newer share
+  // of a piece makes the sender's older one of no use.
+  virtual std::uint32_t pieces() const { return 1; }
+  virtual std::uint32_t piece_of(const Share&) const { return 0; }
+
   // The memory a checkpoint must keep.
   virtual void save(Bytes& out) const = 0;
   virtual Result<void> load(ByteReader& in) = 0;
@@ -67,7 +72,8 @@ struct SharingKind {
   std::string_view summary{};
   std::unique_ptr<Sharing> (*make)(Options& options, const SharingContext& context) = nullptr;
   bool fixed_peers_only =
-      false;  // Keeps memory of its neighbours, which a redrawn graph would falsify.
+      false;               // Keeps memory of its neighbours, which a redrawn graph would falsify.
+  bool in_pieces = false;  // As it stands, pack() gives several shares; not every protocol can.
 };
 
 std::span<const SharingKind> sharings();
@@ -82,5 +88,6 @@ std::unique_ptr<Sharing> make_random_sampling(Options& options, const SharingCon
 std::unique_ptr<Sharing> make_topk(Options& options, const SharingContext& context);
 std::unique_ptr<Sharing> make_jwins(Options& options, const SharingContext& context);
 std::unique_ptr<Sharing> make_choco(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_fragments(Options& options, const SharingContext& context);
 
 }  // namespace tessera

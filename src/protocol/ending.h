@@ -1,0 +1,24 @@
+// When an asynchronous protocol is over: at a moment, or after so many trainings, whichever comes
+// first. Nobody waits for a node that has stopped, so all may end at once or each when it is done.
+#pragma once
+
+#include "node/node.h"
+
+namespace tessera {
+
+struct Ending {
+  Round rounds = 0;                // Trainings; 0: any number.
+  Instant until = Instant::max();  // The latest there is: no such moment.
+
+  bool reached(const Node& node, Round done) const {
+    return (rounds > 0 && done >= rounds) || node.now() >= until;
+  }
+  // To be called when a node starts: finishes it, or sees to it that it is woken in time.
+  bool begin(Node& node, Round done) const {
+    if (reached(node, done)) return node.finish(), false;
+    if (until != Instant::max()) node.wake_after(until - node.now());
+    return true;
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+#include "protocol/pending.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "protocol/saved_share.h"
+
+namespace tessera {
+
+bool Pending::put(NodeId from, std::uint32_t piece, Share share) {
+  const std::uint64_t key = std::uint64_t{from} << 32 | piece;
+  const auto found = std::find(keys_.begin(), keys_.end(), key);
+  if (found == keys_.end()) {
+    keys_.push_back(key);
+    shares_.push_back(std::move(share));
+    return true;
+  }
+  Share& held = shares_[static_cast<std::size_t>(found - keys_.begin())];
+  if (share.age < held.age) return false;
+  held = std::move(share);
+  return true;
+}
+
+void Pending::clear() {
+  keys_.clear();
+  shares_.clear();
+}
+
+std::vector<Pending::Item> Pending::in_order() const {
+  std::vector<std::pair<std::uint64_t, const Share*>> sorted(keys_.size());
+  for (std::size_t i = 0; i < keys_.size(); ++i) sorted[i] = {keys_[i], &shares_[i]};
+  std::sort(sorted.begin(), sorted.end());  // Keys differ, so addresses are never compared.
+  std::vector<Item> items;
+  items.reserve(sorted.size());
+  for (const auto& [key, share] : sorted) items.push_back({static_cast<NodeId>(key >> 32), share});
+  return items;
+}
+
+std::vector<Contribution> Pending::evenly_weighted() const {
+  const float weight = 1.0f / static_cast<float>(size() + 1);
+  std::vector<Contribution> others;
+  others.reserve(size());
+  for (const Item& item : in_order()) others.push_back({weight, item.share});
+  return others;
+}
+
+void Pending::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put<std::uint64_t>(keys_.size());
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    writer.put(keys_[i]);
+    save_share(static_cast<NodeId>(keys_[i] >> 32), shares_[i], out);
+  }
+}
+
+Result<void> Pending::load(ByteReader& in) {
+  clear();
+  for (auto left = in.get<std::uint64_t>(); left > 0; --left) {
+    keys_.push_back(in.get<std::uint64_t>());
+    Result<Message> message = load_share(in);
+    if (!message.ok()) return message.error();
+    shares_.push_back(std::move(message->share));
+  }
+  if (in.ran_short()) return Error{"checkpoint", "a saved protocol is cut short"};
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+#include "protocol/scatter.h"
+
+#include <utility>
+#include <vector>
+
+#include "topology/peer_sampling.h"
+
+namespace tessera {
+
+void Scatter::on_start(Node& node) {
+  if (!options_.ending.begin(node, done_)) return;
+  // Restarted between sending and averaging: that instant is over.
+  if (scattered_) return fold_in_and_train(node);
+  node.train();
+}
+
+void Scatter::on_trained(Node& node) {
+  scatter(node);
+  if (options_.lag) return fold_in_and_train(node);
+  scattered_ = true;
+  node.wake_after(Duration::zero());
+}
+
+void Scatter::on_wake(Node& node) {
+  if (options_.ending.reached(node, done_)) return node.finish();
+  if (scattered_) fold_in_and_train(node);
+}
+
+void Scatter::scatter(Node& node) {
+  if (options_.clear) node.drop_unsent();
+  Random random = node.random().fork("scatter", node.age());
+  std::vector<std::pair<NodeId, Payload>> letters;
+  for (const Share& share : node.pack(done_, options_.fanout)) {
+    const Payload payload = node.encode(share);
+    for (const NodeId peer : sample_peers(options_.nodes, node.id(), options_.fanout, random))
+      letters.emplace_back(peer, payload);
+  }
+  // In random order, so that whatever a slow link leaves unsent is nobody's piece in particular.
+  random.shuffle(std::span(letters));
+  for (const auto& [peer, payload] : letters) node.send(payload, peer);
+}
+
+void Scatter::on_share(Node& node, NodeId from, Share share) {
+  const std::uint32_t piece = node.piece_of(share);
+  if (!pending_.put(from, piece, std::move(share))) node.refuse("late");
+}
+
+void Scatter::fold_in_and_train(Node& node) {
+  node.merge(pending_.evenly_weighted());
+  pending_.clear();
+  scattered_ = false;
+  ++done_;
+  if (options_.ending.reached(node, done_)) return node.finish();
+  node.train();
+}
+
+void Scatter::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put(done_);
+  writer.put<std::uint8_t>(scattered_);
+  pending_.save(out);
+}
+
+Result<void> Scatter::load(ByteReader& in) {
+  done_ = in.get<Round>();
+  scattered_ = in.get<std::uint8_t>() != 0;
+  return pending_.load(in);
+}
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// DivShare's fragments (Biswas et al., WWW 2025): the model in F pieces that travel on their own.
+// Each coordinate becomes the mean of the copies present, own copy included; silence says nothing,
+// so a piece that never came changes nothing, and weights play no part.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sharing/fragment_layout.h"
+#include "sharing/sharing.h"
+
+namespace tessera {
+namespace {
+
+class Fragments final : public Sharing {
+ public:
+  explicit Fragments(std::shared_ptr<const FragmentLayout> layout) : layout_(std::move(layout)) {}
+
+  void start(std::span<const float>) override {}
+
+  std::vector<Share> pack(std::span<const float> model, const Random&) override {
+    CHECK(model.size() == layout_->key().dimension);
+    std::vector<Share> shares;
+    shares.reserve(layout_->count());
+    for (std::uint32_t id = 0; id < layout_->count(); ++id) {
+      const std::span<const std::uint32_t> indices = layout_->fragment(id);
+      if (indices.empty()) continue;
+      Share& share = shares.emplace_back();
+      share.dimension = layout_->key().dimension;
+      share.coordinates = Fragment{id, layout_->count(), layout_->key().seed};
+      share.values.resize(indices.size());
+      for (std::size_t i = 0; i < indices.size(); ++i) share.values[i] = model[indices[i]];
+    }
+    return shares;
+  }
+
+  Result<void> admit(Share& share) const override {
+    const LayoutKey& key = layout_->key();
+    if (share.dimension != key.dimension)
+      return Error{"dimension", fmt::format("a fragment of {} coordinates reached a model of {}",
+                                            share.dimension, key.dimension)};
+    const auto* fragment = std::get_if<Fragment>(&share.coordinates);
+    if (!fragment) return Error{"coordinates", "a share that is no fragment reached fragments"};
+    if (fragment->count != key.count || fragment->layout_seed != key.seed)
+      return Error{"layout", fmt::format("a fragment of {} pieces of another layout; ours has {}",
+                                         fragment->count, key.count)};
+    const std::size_t expected =
+        fragment->id < key.count ? layout_->fragment(fragment->id).size() : 0;
+    if (share.values.size() != expected)
+      return Error{"count", fmt::format("{} values came for fragment {} of {} coordinates",
+                                        share.values.size(), fragment->id, expected)};
+    return {};
+  }
+
+  void merge(std::span<float> model, std::span<const Contribution> others) override {
+    // Fragments do not overlap, so copies are counted once per fragment instead of per coordinate.
+    Indices copies(layout_->count(), 1);
+    for (const Contribution& other : others) {
+      const std::uint32_t id = piece_of(*other.share);
+      const std::span<const std::uint32_t> indices = layout_->fragment(id);
+      const float* values = other.share->values.data();
+      for (std::size_t i = 0; i < indices.size(); ++i) model[indices[i]] += values[i];
+      ++copies[id];
+    }
+    for (std::uint32_t id = 0; id < layout_->count(); ++id) {
+      if (copies[id] == 1) continue;
+      const auto present = static_cast<float>(copies[id]);
+      for (const std::uint32_t k : layout_->fragment(id)) model[k] /= present;
+    }
+  }
+
+  std::uint32_t pieces() const override { return layout_->count(); }
+  std::uint32_t piece_of(const Share& share) const override {
+    return std::get<Fragment>(share.coordinates).id;
+  }
+
+  void save(Bytes&) const override {}
+  Result<void> load(ByteReader&) override { return {}; }
+
+ private:
+  std::shared_ptr<const FragmentLayout> layout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sharing> make_fragments(Options& options, const SharingContext& context) {
+  constexpr double kLeast = 1e-4;  // Ten thousand messages a round are enough.
+  const double fraction = options.number("fraction", 0.1, between(kLeast, 1));
+  // A hair is added before rounding down: 1 / 0.1 and its like must not become 9.
+  const auto count = std::max(1u, static_cast<std::uint32_t>(1 / fraction + 1e-9));
+  return std::make_unique<Fragments>(
+      FragmentLayout::shared({.dimension = context.dimension,
+                              .tensors = context.tensors,
+                              .count = count,
+                              .seed = Random(context.seed).fork("fragments").bits64()}));
+}
+
+}  // namespace tessera
