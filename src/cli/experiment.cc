@@ -77,20 +77,26 @@ std::int64_t integer_in(std::string_view key, std::string_view text, Interval ac
 
 constexpr int kLongestChain = 8;
 
-toml::table parse_toml(const std::filesystem::path& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) throw std::invalid_argument(text.error().message);
+toml::table parse_toml(std::string_view text, const std::filesystem::path& path) {
   try {
-    return toml::parse(*text, path.string());
+    return toml::parse(text, path.string());
   } catch (const toml::parse_error& error) {
     throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
                                             error.source().begin.line, error.description()));
   }
 }
 
+Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest);
+
 // A file may name another one beside it as its base, whose keys hold where it says nothing itself.
 Experiment read_chain(const std::filesystem::path& path, int longest) {
-  const toml::table table = parse_toml(path);
+  const Result<std::string> text = read_text_file(path);
+  if (!text.ok()) throw std::invalid_argument(text.error().message);
+  return parse_chain(*text, path, longest);
+}
+
+Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest) {
+  const toml::table table = parse_toml(text, path);
   Experiment experiment;
   if (const toml::node* base = table.get("base")) {
     if (longest == 0)
@@ -123,6 +129,10 @@ std::uint64_t Experiment::seed_number() const {
 }
 Experiment read_experiment(const std::filesystem::path& path) {
   return read_chain(path, kLongestChain);
+}
+
+Experiment parse_experiment(std::string_view text, const std::filesystem::path& where) {
+  return parse_chain(text, where, kLongestChain);
 }
 
 std::string to_toml(const Experiment& experiment) {

@@ -53,6 +53,8 @@ std::span<const ExperimentKey> experiment_keys();
 // Throws std::invalid_argument that names file, line and, for an unknown key, the nearest known
 // one.
 Experiment read_experiment(const std::filesystem::path& path);
+// The same from a text; `where` is what messages call it, and where its base is looked for.
+Experiment parse_experiment(std::string_view text, const std::filesystem::path& where);
 std::string to_toml(const Experiment& experiment);  // The resolved config.toml.
 
 // What a command line says of an experiment: a file, and flags that win over it.

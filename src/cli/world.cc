@@ -7,11 +7,8 @@
 
 #include "base/hash.h"
 #include "base/table.h"
-#include "codec/codec.h"
 #include "data/datasets.h"
 #include "node/quadratic.h"
-#include "protocol/protocols.h"
-#include "sharing/sharing.h"
 #if TESSERA_WITH_LEARN
 #include "learn/learning.h"
 #endif
@@ -122,40 +119,53 @@ std::shared_ptr<const Topology> make_topology(const Experiment& experiment) {
                        root_of(experiment).fork("topology"));
 }
 
+NodeRecipe::NodeRecipe(const Experiment& experiment)
+    : run(hash_bytes(bytes_of(to_toml(experiment)))),
+      topology(make_topology(experiment)),
+      sharing_(experiment.sharing),
+      seed_(experiment.seed_number()),
+      codec_(parse_codec(experiment.codec)) {
+  refuse_contradictions(experiment, *topology);
+  PreparedProtocol prepared =
+      prepare_protocol(experiment.protocol, {.nodes = experiment.node_count(),
+                                             .topology = topology,
+                                             .random = root_of(experiment).fork("protocol")});
+  make_protocol_ = std::move(prepared.make);
+  rounds = prepared.rounds;
+  (void)make_sharing(sharing_, sharing_context(1));
+}
+
+SharingContext NodeRecipe::sharing_context(std::size_t dimension) const {
+  return {.dimension = static_cast<std::uint32_t>(dimension),
+          .seed = seed_,
+          .lossless_codec = codec_.values == nullptr || codec_.values->lossless};
+}
+
+std::unique_ptr<Node> NodeRecipe::make(NodeId id, Vector model) const {
+  const SharingContext context = sharing_context(model.size());
+  return std::make_unique<Node>(NodeParts{.id = id,
+                                          .run = run,
+                                          .model = std::move(model),
+                                          .sharing = make_sharing(sharing_, context),
+                                          .protocol = make_protocol_(id),
+                                          .codec = codec_,
+                                          .random = Random(seed_).fork("node", id)});
+}
+
 World make_world(const Experiment& experiment, unsigned threads) {
   World world;
-  const Random root = root_of(experiment);
   // Lines are read before data is loaded: a slip in a flag is answered at once.
-  const std::uint32_t nodes = experiment.node_count();
-  const Codec codec = parse_codec(experiment.codec);
-  world.topology = make_topology(experiment);
-  refuse_contradictions(experiment, *world.topology);
-  const PreparedProtocol make_protocol = prepare_protocol(
-      experiment.protocol,
-      {.nodes = nodes, .topology = world.topology, .random = root.fork("protocol")});
-  SharingContext context{.dimension = 1,
-                         .seed = experiment.seed_number(),
-                         .lossless_codec = codec.values == nullptr || codec.values->lossless};
-  (void)make_sharing(experiment.sharing, context);
-
+  const NodeRecipe recipe(experiment);
+  world.topology = recipe.topology;
   world.lesson = make_lesson(experiment, threads);
   world.time = std::make_unique<LessonTime>();
   measure(world.lesson, *world.time);
   const Vector initial = world.lesson.trainer->initial_model();
-  context.dimension = static_cast<std::uint32_t>(initial.size());
   SimulationParts parts{.trainer = world.lesson.trainer.get(), .threads = threads};
-  const std::uint64_t run = hash_bytes(bytes_of(to_toml(experiment)));
-  for (NodeId id = 0; id < nodes; ++id)
-    parts.nodes.push_back(
-        std::make_unique<Node>(NodeParts{.id = id,
-                                         .run = run,
-                                         .model = initial,
-                                         .sharing = make_sharing(experiment.sharing, context),
-                                         .protocol = make_protocol.make(id),
-                                         .codec = codec,
-                                         .random = root.fork("node", id)}));
+  for (NodeId id = 0; id < experiment.node_count(); ++id)
+    parts.nodes.push_back(recipe.make(id, initial));
   world.simulation = std::make_unique<Simulation>(std::move(parts));
-  world.rounds = make_protocol.rounds;
+  world.rounds = recipe.rounds;
   return world;
 }
 

@@ -11,9 +11,13 @@
 
 #include "base/result.h"
 #include "cli/experiment.h"
+#include "codec/codec.h"
 #include "data/dataset.h"
 #include "data/partition.h"
+#include "node/node.h"
 #include "node/trainer.h"
+#include "protocol/protocols.h"
+#include "sharing/sharing.h"
 #include "sim/simulation.h"
 #include "topology/topology.h"
 
@@ -46,6 +50,27 @@ void measure(Lesson& lesson, LessonTime& time);
 struct EvaluateOptions {
   Round every = 10;
   std::size_t samples = 0;  // 0: the whole test half.
+};
+
+// What an experiment's nodes are made of, from its lines alone. A simulation makes them all, a live
+// process only itself, and both make the same ones.
+class NodeRecipe {
+ public:
+  explicit NodeRecipe(const Experiment& experiment);
+  // All nodes begin with the same model; one that comes late may begin with its neighbours'.
+  std::unique_ptr<Node> make(NodeId id, Vector model) const;
+
+  std::uint64_t run = 0;
+  Round rounds = 0;
+  std::shared_ptr<const Topology> topology{};
+
+ private:
+  SharingContext sharing_context(std::size_t dimension) const;
+
+  std::string sharing_;
+  std::uint64_t seed_ = 0;
+  Codec codec_{};
+  MakeProtocol make_protocol_{};
 };
 
 struct World {
