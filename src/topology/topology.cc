@@ -31,7 +31,7 @@ constexpr std::array<TopologyKind, 9> kTopologies = {{
     {"line", "line", "a ring with one edge cut", Redraw::kPlaces, make_shape<line_graph>},
     {"star", "star", "node 0 talks to all, the others to node 0 only", Redraw::kPlaces,
      make_shape<star_graph>},
-    {"full", "full", "everybody talks to everybody", Redraw::kNever, make_full},
+    {"full", "full", "everybody talks to everybody", Redraw::kNothing, make_full},
     {"regular", "regular:degree=4", "random, the same number of peers for all (JWINS, EL-Oracle)",
      Redraw::kEdges, make_regular},
     {"small-world", "small-world:degree=4,rewire=0.1",
@@ -43,7 +43,7 @@ constexpr std::array<TopologyKind, 9> kTopologies = {{
      "every pair with probability p, or such that degree is the mean", Redraw::kEdges,
      make_erdos_renyi},
     {"file", "file:path=graph.edges",
-     "an edge list: the number of nodes, then a line 'a b' per edge", Redraw::kNever,
+     "an edge list: the number of nodes, then a line 'a b' per edge", Redraw::kNothing,
      make_from_file},
 }};
 
@@ -60,7 +60,7 @@ DrawGraph with_shuffled_places(DrawGraph draw) {
 
 bool read_redraw(const TopologyKind& kind, Options& options) {
   const bool redraw = options.yes("redraw", false);
-  if (redraw && kind.redraw == Redraw::kNever)
+  if (redraw && kind.redraw == Redraw::kNothing)
     options.refuse("redraw", fmt::format("the graph of '{}' is the same in every round; leave it "
                                          "out, or use regular:redraw=yes",
                                          kind.name));

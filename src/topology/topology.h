@@ -58,13 +58,13 @@ class Topology {
 };
 
 // What redraw=yes means to a kind: other edges, other places in the same shape, or nothing.
-enum class Redraw : std::uint8_t { kEdges, kPlaces, kNever };
+enum class Redraw : std::uint8_t { kEdges, kPlaces, kNothing };
 
 struct TopologyKind {
   std::string_view name{};
   std::string_view usage{};  // An example that works as it stands, for a few dozen nodes or more.
   std::string_view summary{};
-  Redraw redraw = Redraw::kNever;
+  Redraw redraw = Redraw::kNothing;
   // Reads its options and calls options.done() before it touches files. Throws
   // std::invalid_argument where the nodes do not fit; what it returns always succeeds and always
   // draws a connected graph.

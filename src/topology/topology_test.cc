@@ -63,7 +63,7 @@ TEST(EveryTopology, IsSoundAtAllSizes) {
 
 TEST(EveryTopology, RedrawnIsSoundInEveryRound) {
   for (const TopologyKind& kind : kinds()) {
-    if (kind.redraw == Redraw::kNever) continue;
+    if (kind.redraw == Redraw::kNothing) continue;
     for (const std::uint32_t nodes : {17u, 96u}) {
       const auto topology = make_topology(redrawn_spec(kind), nodes, Random(3));
       EXPECT_TRUE(topology->redrawn());
@@ -98,7 +98,7 @@ TEST(EveryTopology, FixedIsTheSameInEveryRound) {
 // Rounds far apart share a place in the cache; asked for backwards, they must come out the same.
 TEST(EveryTopology, RedrawnDiffersByRoundAndNotByOrder) {
   for (const TopologyKind& kind : kinds()) {
-    if (kind.redraw == Redraw::kNever) continue;
+    if (kind.redraw == Redraw::kNothing) continue;
     const auto forwards = make_topology(redrawn_spec(kind), 60, Random(5));
     const auto backwards = make_topology(redrawn_spec(kind), 60, Random(5));
     std::vector<Graph> graphs;
@@ -115,7 +115,7 @@ TEST(EveryTopology, RedrawnIsTheSameFromAnyThread) {
   constexpr Round kRounds = 60;
   Workers workers(4);
   for (const TopologyKind& kind : kinds()) {
-    if (kind.redraw == Redraw::kNever) continue;
+    if (kind.redraw == Redraw::kNothing) continue;
     const auto alone = make_topology(redrawn_spec(kind), 48, Random(9));
     const auto shared = make_topology(redrawn_spec(kind), 48, Random(9));
     std::array<std::vector<std::vector<NodeId>>, 4> seen;
