@@ -35,6 +35,8 @@ struct Experiment {
   std::string sharing = "full";
   std::string codec = "gamma+planes";
   std::string network = "ideal";
+  std::string compute = "constant:round=1s";
+  std::string faults = "none";
   std::string evaluate = "every=10";
   std::string device = "cpu";
 

@@ -76,7 +76,7 @@ TEST(Experiment, EveryFileThatShipsIsRead) {
     EXPECT_NO_THROW(
         (void)make_sharing(experiment.sharing, {.dimension = 100, .lossless_codec = lossless}))
         << entry;
-    EXPECT_NO_THROW((void)parse_evaluate(experiment.evaluate)) << entry;
+    EXPECT_NO_THROW((void)parse_evaluate(experiment)) << entry;
     ++files;
   }
   EXPECT_GE(files, 30);

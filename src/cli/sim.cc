@@ -20,8 +20,10 @@
 #include "cli/command.h"
 #include "cli/experiment.h"
 #include "cli/world.h"
+#include "data/class_table.h"
 #include "report/round_log.h"
 #include "report/run_folder.h"
+#include "report/time_log.h"
 
 namespace tessera {
 namespace {
@@ -50,21 +52,28 @@ struct Arguments {
 // evaluation elsewhere.
 class Progress {
  public:
-  Progress(bool quiet, std::uint32_t nodes, Round rounds)
-      : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0), nodes_(nodes), rounds_(rounds) {}
+  Progress(bool quiet, std::uint32_t nodes, const World& world)
+      : quiet_(quiet),
+        terminal_(::isatty(STDERR_FILENO) != 0),
+        nodes_(nodes),
+        by_time_(world.until != kNever),
+        end_(by_time_ ? to_seconds(world.until.time_since_epoch()) : world.rounds) {}
 
-  void resumed_at(Round round) { first_ = round; }
+  void resumed_at(const Simulation& simulation) {
+    first_ = by_time_ ? to_seconds(simulation.now().time_since_epoch()) : simulation.rounds_done();
+    first_round_ = simulation.rounds_done();
+  }
 
   void show(const MetricsRow& row) {
     if (quiet_) return;
     const double seconds = watch_.seconds();
-    const double done = row.round - first_;
-    const double left = done > 0 ? seconds / done * (rounds_ - row.round) : 0;
+    const double at = by_time_ ? row.virtual_seconds : row.round;
+    const double left = at > first_ ? seconds / (at - first_) * (end_ - at) : 0;
     const std::string line = fmt::format(
-        "round {}/{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s  {} "
-        "left",
-        row.round, rounds_, 100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
-        done * nodes_ / seconds,
+        "{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s{}",
+        by_time_ ? fmt::format("{:g}/{:g} s", at, end_) : fmt::format("round {:g}/{:g}", at, end_),
+        100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
+        (row.round - first_round_) * nodes_ / seconds,
         left > 0 ? "  " + show_duration(Duration(static_cast<std::int64_t>(left * 1e9))) + " left"
                  : "");
     if (terminal_)
@@ -80,14 +89,24 @@ class Progress {
 
  private:
   bool quiet_, terminal_;
-  std::uint32_t nodes_;
-  Round rounds_, first_ = 0;
+  double nodes_;
+  bool by_time_;
+  double end_ = 0, first_ = 0, first_round_ = 0;
   std::size_t last_width_ = 0;
   Stopwatch watch_;
 };
 
+std::unique_ptr<RunLog> make_log(const World& world, std::uint32_t nodes, OnRow on_row) {
+  Evaluator& evaluator = *world.lesson.evaluator;
+  if (world.evaluate.period > Duration::zero())
+    return std::make_unique<TimeLog>(evaluator, nodes, world.evaluate.period, world.until,
+                                     std::move(on_row));
+  return std::make_unique<RoundLog>(evaluator, nodes, world.evaluate.rounds, world.rounds,
+                                    std::move(on_row));
+}
+
 // Trainer, simulation and measurements, in one buffer.
-Bytes state_of(const World& world, const RoundLog& log) {
+Bytes state_of(const World& world, const RunLog& log) {
   Bytes state;
   world.simulation->save(state);
   world.lesson.trainer->save(state);
@@ -95,7 +114,7 @@ Bytes state_of(const World& world, const RoundLog& log) {
   return state;
 }
 
-void restore(World& world, RoundLog& log, ByteSpan state) {
+void restore(World& world, RunLog& log, ByteSpan state) {
   ByteReader in(state);
   Result<void> loaded = world.simulation->load(in);
   if (loaded.ok()) loaded = world.lesson.trainer->load(in);
@@ -103,18 +122,28 @@ void restore(World& world, RoundLog& log, ByteSpan state) {
   if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
 }
 
-Summary summarize(const Experiment& experiment, const World& world, const RoundLog& log) {
+Summary summarize(const Experiment& experiment, const World& world, const RunLog& log) {
   Summary summary{.seed = experiment.seed_number(),
                   .nodes = experiment.node_count(),
                   .parameters = world.lesson.trainer->dimension(),
-                  .last = log.last_row(),
-                  .node_accuracy = log.node_accuracy(),
-                  .node_loss = log.node_loss(),
+                  .last = log.latest().row,
+                  .node_accuracy = log.latest().accuracy,
+                  .node_loss = log.latest().loss,
+                  .stragglers = world.stragglers,
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = world.simulation->model_digest()};
   for (NodeId id = 0; id < world.simulation->node_count(); ++id)
     for (const auto& [reason, count] : world.simulation->node(id).refusals())
       summary.refusals[reason] += count;
+  if (summary.last.network) summary.node_figures = log.latest().figures;
+  const std::shared_ptr<const Graph> graph = world.topology->graph(0);
+  for (NodeId id = 0; id < summary.nodes; ++id)
+    for (const NodeId peer : graph->peers(id))
+      if (id < peer) summary.edges.emplace_back(id, peer);
+  if (const LoadedData& data = world.lesson.data; data.train && data.task.classes > 0) {
+    summary.class_counts = class_counts(data, world.lesson.partition);
+    summary.class_names = data.class_names;
+  }
   return summary;
 }
 
@@ -124,7 +153,7 @@ struct Outcome {
 };
 
 // Continues from the newest checkpoint, where there is one; else begins.
-void begin_or_resume(World& world, RoundLog& log, RunFolder& folder, const Arguments& arguments) {
+void begin_or_resume(World& world, RunLog& log, RunFolder& folder, const Arguments& arguments) {
   if (arguments.resume) {
     if (const auto restored = folder.read_checkpoint()) {
       for (const std::string& passed : restored->passed_over)
@@ -161,27 +190,41 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
   fmt::print("written to {}\n", out.string());
 }
 
-// To the end, or to the end of the round in which Ctrl-C came: then true, with a checkpoint
-// written.
-bool run_rounds(World& world, RoundLog& log, RunFolder& folder, const Arguments& arguments) {
+// Whether Ctrl-C came and this is the place to stop: the end of a round where rounds are in common.
+class StopSign {
+ public:
+  explicit StopSign(const World& world) : by_time_(world.evaluate.period > Duration::zero()) {}
+  bool says_stop(Round done) {
+    if (!interrupted) return false;
+    if (!stop_after_) stop_after_ = done + 1;
+    return by_time_ || done >= *stop_after_;
+  }
+
+ private:
+  bool by_time_;
+  std::optional<Round> stop_after_;
+};
+
+// To the end, or to where Ctrl-C stops it: then true, with a checkpoint written.
+bool run_to_end(World& world, RunLog& log, RunFolder& folder, const Arguments& arguments) {
   Simulation& simulation = *world.simulation;
+  StopSign stop_sign(world);
   Round saved = simulation.rounds_done();
-  Round stop_after = world.rounds;
-  while (simulation.step(log)) {
+  while (true) {
+    while (log.next_sample() <= simulation.next() && log.next_sample() != kNever)
+      log.sample(simulation);
+    if (!simulation.step(log)) break;
     const Round done = simulation.rounds_done();
-    if (interrupted && stop_after == world.rounds) stop_after = done + 1;
-    const bool stop = interrupted && done >= stop_after && done < world.rounds;
-    const bool due = arguments.checkpoint_every > 0 && done - saved >= arguments.checkpoint_every;
-    if (stop || (due && done < world.rounds)) {
+    const bool stop = stop_sign.says_stop(done) && !simulation.finished();
+    const bool due = arguments.checkpoint_every > 0 && done >= saved + arguments.checkpoint_every;
+    if (stop || (due && !simulation.finished())) {
       folder.write_checkpoint(done, state_of(world, log));
       saved = done;
     }
     if (stop) return true;
   }
-  if (!simulation.finished())
-    throw std::runtime_error(
-        fmt::format("after round {} no node can go on: each waits for a message nobody will send",
-                    simulation.rounds_done()));
+  if (!simulation.finished()) throw std::runtime_error(simulation.why_stuck());
+  log.finish(simulation);
   return false;
 }
 
@@ -204,7 +247,7 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
   const ExistingRun existing = arguments.resume      ? ExistingRun::kResume
                                : arguments.overwrite ? ExistingRun::kOverwrite
                                                      : ExistingRun::kRefuse;
-  const EvaluateOptions evaluate = parse_evaluate(experiment.evaluate);
+  (void)parse_evaluate(experiment);
   RunFolder::check(out, to_toml(experiment), existing);
   World world = make_world(experiment, arguments.threads);
   // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
@@ -212,20 +255,20 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
   std::signal(SIGTERM, on_interrupt);
   RunFolder folder(out, to_toml(experiment), existing);
   Simulation& simulation = *world.simulation;
-  Progress progress(arguments.quiet, experiment.node_count(), world.rounds);
-  RoundLog log(*world.lesson.evaluator, experiment.node_count(), evaluate.every, world.rounds,
-               [&](const MetricsRow& row) {
-                 folder.append_metrics(to_json_line(row));
-                 progress.show(row);
-               });
+  Progress progress(arguments.quiet, experiment.node_count(), world);
+  const std::unique_ptr<RunLog> log =
+      make_log(world, experiment.node_count(), [&](const MetricsRow& row) {
+        folder.append_metrics(to_json_line(row));
+        progress.show(row);
+      });
   if (!arguments.quiet)
     fmt::print(stderr, "{} nodes, {}, into {}\n", experiment.node_count(), world.lesson.description,
                out.string());
   const Stopwatch loop;
-  begin_or_resume(world, log, folder, arguments);
-  progress.resumed_at(simulation.rounds_done());
+  begin_or_resume(world, *log, folder, arguments);
+  progress.resumed_at(simulation);
 
-  const bool stopped = run_rounds(world, log, folder, arguments);
+  const bool stopped = run_to_end(world, *log, folder, arguments);
   progress.end();
   if (stopped) {
     fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
@@ -233,7 +276,7 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
     return {.stopped = true};
   }
   if (arguments.save_models) export_all(world, out / "models");
-  Summary summary = summarize(experiment, world, log);
+  Summary summary = summarize(experiment, world, *log);
   summary.wall_seconds = watch.seconds();
   summary.loop_seconds = loop.seconds();
   summary.training_seconds = world.time->training_s;

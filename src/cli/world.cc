@@ -44,9 +44,12 @@ void refuse_contradictions(const Experiment& experiment, const Topology& topolog
                     "protocol=dpsgd and a "
                     "topology without redraw=yes",
                     experiment.sharing));
-  if (experiment.network != "ideal")
-    throw std::invalid_argument(
-        fmt::format("there is no network '{}'. Known: ideal.", experiment.network));
+}
+
+// Local steps of one training: compute= may tell time by the step.
+int steps_of(const Experiment& experiment) {
+  Options options(parse_spec(is_toy(experiment) ? experiment.model : experiment.training));
+  return static_cast<int>(options.integer("steps", 1, between(1, 1e9)));
 }
 
 }  // namespace
@@ -55,12 +58,21 @@ bool is_toy(const Experiment& experiment) {
   return parse_spec(experiment.model).name == "quadratic";
 }
 
-EvaluateOptions parse_evaluate(std::string_view text) {
-  Options options(parse_spec(fmt::format("evaluate:{}", text)));
+EvaluateOptions parse_evaluate(const Experiment& experiment) {
+  Options options(parse_spec(fmt::format("evaluate:{}", experiment.evaluate)));
   EvaluateOptions evaluate;
-  evaluate.every = static_cast<Round>(options.integer("every", 10, between(1, 1e9)));
+  const std::string every = options.text("every", "10");
+  if (every.find_first_not_of("0123456789") == std::string::npos)
+    evaluate.rounds = static_cast<Round>(options.integer("every", 10, between(1, 1e9)));
+  else if ((evaluate.period = options.duration("every", {})) <= Duration::zero())
+    options.refuse("every", "time must pass between two evaluations");
   evaluate.samples = static_cast<std::size_t>(options.integer("samples", 0, between(0, 1e9)));
   options.done();
+  if (evaluate.period == Duration::zero() && !protocol_kind(experiment.protocol).synchronous)
+    throw std::invalid_argument(fmt::format(
+        "evaluate={}: nodes of protocol={} have no rounds in common; say when in virtual time, "
+        "such as every=5s",
+        experiment.evaluate, experiment.protocol));
   return evaluate;
 }
 
@@ -86,7 +98,7 @@ Lesson make_lesson(const Experiment& experiment, unsigned threads) {
                                      .device = experiment.device,
                                      .threads = threads,
                                      .seed = experiment.seed_number(),
-                                     .test_samples = parse_evaluate(experiment.evaluate).samples});
+                                     .test_samples = parse_evaluate(experiment).samples});
   lesson.trainer = std::move(learning.trainer);
   lesson.evaluator = std::move(learning.evaluator);
   lesson.save_models = [exporter = std::shared_ptr<Exporter>(std::move(learning.exporter))](
@@ -132,17 +144,21 @@ NodeRecipe::NodeRecipe(const Experiment& experiment)
                                              .random = root_of(experiment).fork("protocol")});
   make_protocol_ = std::move(prepared.make);
   rounds = prepared.rounds;
-  (void)make_sharing(sharing_, sharing_context(1));
+  until = prepared.until;
+  (void)make_sharing(sharing_, sharing_context(1, {}));
 }
 
-SharingContext NodeRecipe::sharing_context(std::size_t dimension) const {
+SharingContext NodeRecipe::sharing_context(std::size_t dimension,
+                                           std::vector<std::uint32_t> tensors) const {
   return {.dimension = static_cast<std::uint32_t>(dimension),
+          .tensors = std::move(tensors),
           .seed = seed_,
           .lossless_codec = codec_.values == nullptr || codec_.values->lossless};
 }
 
-std::unique_ptr<Node> NodeRecipe::make(NodeId id, Vector model) const {
-  const SharingContext context = sharing_context(model.size());
+std::unique_ptr<Node> NodeRecipe::make(NodeId id, Vector model,
+                                       std::vector<std::uint32_t> tensors) const {
+  const SharingContext context = sharing_context(model.size(), std::move(tensors));
   return std::make_unique<Node>(NodeParts{.id = id,
                                           .run = run,
                                           .model = std::move(model),
@@ -154,18 +170,32 @@ std::unique_ptr<Node> NodeRecipe::make(NodeId id, Vector model) const {
 
 World make_world(const Experiment& experiment, unsigned threads) {
   World world;
+  const std::uint32_t nodes = experiment.node_count();
+  const Random root = root_of(experiment);
   // Lines are read before data is loaded: a slip in a flag is answered at once.
   const NodeRecipe recipe(experiment);
+  world.evaluate = parse_evaluate(experiment);
+  SimulationParts parts{.nodes = nodes, .threads = threads};
+  parts.network =
+      make_network(experiment.network, {.nodes = nodes, .random = root.fork("network")});
+  parts.compute =
+      make_compute(experiment.compute,
+                   {.nodes = nodes, .steps = steps_of(experiment), .random = root.fork("compute")});
+  parts.faults = make_faults(experiment.faults, nodes, root.fork("faults"));
+  world.stragglers = stragglers_of(experiment.network, nodes);
   world.topology = recipe.topology;
+  world.rounds = recipe.rounds;
+  world.until = recipe.until;
+
   world.lesson = make_lesson(experiment, threads);
   world.time = std::make_unique<LessonTime>();
   measure(world.lesson, *world.time);
-  const Vector initial = world.lesson.trainer->initial_model();
-  SimulationParts parts{.trainer = world.lesson.trainer.get(), .threads = threads};
-  for (NodeId id = 0; id < experiment.node_count(); ++id)
-    parts.nodes.push_back(recipe.make(id, initial));
+  parts.trainer = world.lesson.trainer.get();
+  parts.make_node = [recipe, initial = parts.trainer->initial_model(),
+                     tensors = parts.trainer->tensors()](NodeId id) {
+    return recipe.make(id, initial, tensors);
+  };
   world.simulation = std::make_unique<Simulation>(std::move(parts));
-  world.rounds = recipe.rounds;
   return world;
 }
 

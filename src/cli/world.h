@@ -48,7 +48,8 @@ struct LessonTime {
 void measure(Lesson& lesson, LessonTime& time);
 
 struct EvaluateOptions {
-  Round every = 10;
+  Round rounds = 10;        // Every so many, or
+  Duration period{};        // every so much virtual time where this is not zero.
   std::size_t samples = 0;  // 0: the whole test half.
 };
 
@@ -58,14 +59,15 @@ class NodeRecipe {
  public:
   explicit NodeRecipe(const Experiment& experiment);
   // All nodes begin with the same model; one that comes late may begin with its neighbours'.
-  std::unique_ptr<Node> make(NodeId id, Vector model) const;
+  std::unique_ptr<Node> make(NodeId id, Vector model, std::vector<std::uint32_t> tensors) const;
 
   std::uint64_t run = 0;
-  Round rounds = 0;
+  Round rounds = 0;  // As PreparedProtocol has them.
+  Instant until = Instant::max();
   std::shared_ptr<const Topology> topology{};
 
  private:
-  SharingContext sharing_context(std::size_t dimension) const;
+  SharingContext sharing_context(std::size_t dimension, std::vector<std::uint32_t> tensors) const;
 
   std::string sharing_;
   std::uint64_t seed_ = 0;
@@ -78,13 +80,16 @@ struct World {
   Lesson lesson{};
   std::shared_ptr<const Topology> topology{};
   std::unique_ptr<Simulation> simulation{};
+  EvaluateOptions evaluate{};
   Round rounds = 0;
+  Instant until = Instant::max();
+  std::vector<NodeId> stragglers{};
 };
 
 // All throw std::invalid_argument for a wrong line and std::runtime_error for a file that cannot be
 // used.
 bool is_toy(const Experiment& experiment);  // Needs neither data nor LibTorch.
-EvaluateOptions parse_evaluate(std::string_view text);
+EvaluateOptions parse_evaluate(const Experiment& experiment);
 LoadedData load_data(const Experiment& experiment);
 Partition deal_data(const Experiment& experiment, const LoadedData& data);
 Lesson make_lesson(const Experiment& experiment, unsigned threads);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace tessera {
 namespace {
@@ -14,18 +15,39 @@ using Json = nlohmann::ordered_json;
 
 // One list of figures, so that a row, a summary and the spread over seeds speak of the same ones.
 Json figures_of(const MetricsRow& row) {
-  return {{"accuracy", row.accuracy.mean},
-          {"accuracy_min", row.accuracy.min},
-          {"accuracy_max", row.accuracy.max},
-          {"loss", row.loss.mean},
-          {"loss_min", row.loss.min},
-          {"loss_max", row.loss.max},
-          {"train_loss", row.train_loss},
-          {"bytes_sent_per_node", row.bytes_per_node},
-          {"value_bytes_per_node", row.value_bytes_per_node},
-          {"metadata_bytes_per_node", row.bytes_per_node - row.value_bytes_per_node},
-          {"messages", row.messages},
-          {"virtual_seconds", row.virtual_seconds}};
+  Json json = {{"accuracy", row.accuracy.mean},
+               {"accuracy_min", row.accuracy.min},
+               {"accuracy_max", row.accuracy.max},
+               {"loss", row.loss.mean},
+               {"loss_min", row.loss.min},
+               {"loss_max", row.loss.max},
+               {"train_loss", row.train_loss},
+               {"bytes_sent_per_node", row.bytes_per_node},
+               {"value_bytes_per_node", row.value_bytes_per_node},
+               {"metadata_bytes_per_node", row.bytes_per_node - row.value_bytes_per_node},
+               {"messages", row.messages},
+               {"virtual_seconds", row.virtual_seconds}};
+  if (!row.network) return json;
+  const NetworkFigures& network = *row.network;
+  json.update({{"rounds_min", network.rounds_min},
+               {"rounds_max", network.rounds_max},
+               {"delivered_fraction", network.delivered_fraction},
+               {"staleness", network.staleness},
+               {"staleness_max", network.staleness_max},
+               {"delay_seconds", network.delay_seconds},
+               {"queue", network.queue},
+               {"queue_max", network.queue_max},
+               {"link_use", network.link_use},
+               {"link_use_max", network.link_use_max}});
+  return json;
+}
+
+// A list with one figure of every node.
+template <typename Figure>
+Json by_node(const Summary& summary, Figure NodeFigures::*figure) {
+  Json list = Json::array();
+  for (const NodeFigures& node : summary.node_figures) list.push_back(node.*figure);
+  return list;
 }
 
 Json json_of(const Summary& summary) {
@@ -36,6 +58,17 @@ Json json_of(const Summary& summary) {
   json["parameters"] = summary.parameters;
   json["node_accuracy"] = summary.node_accuracy;
   json["node_loss"] = summary.node_loss;
+  if (!summary.node_figures.empty()) {
+    json["node_rounds"] = by_node(summary, &NodeFigures::rounds);
+    json["node_bytes"] = by_node(summary, &NodeFigures::bytes);
+    json["node_staleness"] = by_node(summary, &NodeFigures::staleness);
+    json["node_queue"] = by_node(summary, &NodeFigures::queue);
+    json["node_link_use"] = by_node(summary, &NodeFigures::link_use);
+  }
+  if (!summary.edges.empty()) json["edges"] = summary.edges;
+  if (!summary.stragglers.empty()) json["stragglers"] = summary.stragglers;
+  if (!summary.class_counts.empty()) json["class_counts"] = summary.class_counts;
+  if (!summary.class_names.empty()) json["class_names"] = summary.class_names;
   json["refusals"] = summary.refusals;
   json["wall_seconds"] = summary.wall_seconds;
   json["loop_seconds"] = summary.loop_seconds;
@@ -77,8 +110,10 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
   std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",
                                     "evaluating_seconds", "rounds"};
-  const Json figures = figures_of({});
-  for (const auto& [name, unused] : figures.items()) names.push_back(name);
+  // With or without a network's figures, as the first seed has them.
+  const Json figures = figures_of({.network = NetworkFigures{}});
+  for (const auto& [name, unused] : figures.items())
+    if (runs.front().contains(name)) names.push_back(name);
   for (const std::string& name : names) {
     std::vector<double> values;
     for (const Json& run : runs) values.push_back(run[name].get<double>());
@@ -92,6 +127,14 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   json["command"] = runs.front()["command"];
   json["runs"] = runs;
   return json.dump(2) + "\n";
+}
+
+void refuse_divergence(const RoundDone& done, double loss, const char* which) {
+  if (std::isfinite(loss)) return;
+  throw std::runtime_error(fmt::format(
+      "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
+      "learning rate, or CHOCO's step",
+      done.node, done.round, which));
 }
 
 std::uint64_t peak_rss_bytes() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,14 +20,32 @@ struct Spread {
 };
 Spread spread_of(std::span<const double> values);
 
+// Of the whole network since the row before; see NetworkWatch.
+struct NetworkFigures {
+  Round rounds_min = 0, rounds_max = 0;  // Local rounds of the slowest and the fastest node.
+  double delivered_fraction = 0;         // Messages given to their receivers / messages offered.
+  double staleness = 0,
+         staleness_max = 0;               // Trainings a sender had made since; by message, by node.
+  double delay_seconds = 0;               // From sending to arrival, mean over messages.
+  double queue = 0, queue_max = 0;        // Messages that have not wholly left a node.
+  double link_use = 0, link_use_max = 0;  // Fraction of the up-link's capacity.
+};
+
+// The same of one node.
+struct NodeFigures {
+  Round rounds = 0;
+  double bytes = 0, staleness = 0, queue = 0, link_use = 0;
+};
+
 struct MetricsRow {
-  Round round = 0;
+  Round round = 0;             // By asynchronous nodes: the slowest one's.
   double virtual_seconds = 0;  // When the last node completed the round.
   Spread accuracy{}, loss{};
   double train_loss = 0;
   // Sent by then, per node; every node's count is taken as it completes the round.
   double bytes_per_node = 0, value_bytes_per_node = 0;
   std::uint64_t messages = 0;
+  std::optional<NetworkFigures> network{};
 };
 
 struct Summary {
@@ -35,6 +54,11 @@ struct Summary {
   std::size_t parameters = 0;
   MetricsRow last{};
   std::vector<double> node_accuracy{}, node_loss{};
+  std::vector<NodeFigures> node_figures{};
+  std::vector<std::pair<NodeId, NodeId>> edges{};  // Of the first round's graph.
+  std::vector<NodeId> stragglers{};
+  std::vector<std::vector<std::uint32_t>> class_counts{};  // By node, then by class.
+  std::vector<std::string> class_names{};
   std::map<std::string, std::uint64_t> refusals{};
   double wall_seconds = 0;  // All of it, and of that:
   double loop_seconds = 0;  // The rounds, without loading data;
@@ -51,5 +75,9 @@ std::string to_json(const Summary& summary);      // summary.json
 std::string combine_summaries(std::span<const std::string> seeds);
 
 std::uint64_t peak_rss_bytes();  // Of this process.
+
+// Throws std::runtime_error when a model has diverged: no later figure of that run would mean
+// anything.
+void refuse_divergence(const RoundDone& done, double loss, const char* which);
 
 }  // namespace tessera

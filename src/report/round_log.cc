@@ -1,9 +1,5 @@
 #include "report/round_log.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "base/check.h"
@@ -19,14 +15,6 @@ void load_doubles(ByteReader& in, std::vector<double>& values) {
   for (double& v : values) v = in.get<double>();
 }
 
-void refuse_divergence(const RoundDone& done, double loss, const char* which) {
-  if (std::isfinite(loss)) return;
-  throw std::runtime_error(fmt::format(
-      "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
-      "learning rate, or CHOCO's step",
-      done.node, done.round, which));
-}
-
 }  // namespace
 
 RoundLog::RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round last, OnRow on_row)
@@ -35,8 +23,7 @@ RoundLog::RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round
       every_(every),
       last_(last),
       on_row_(std::move(on_row)),
-      node_accuracy_(nodes),
-      node_loss_(nodes) {
+      watch_(nodes) {
   CHECK(every_ > 0);
 }
 
@@ -71,24 +58,27 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     pending.value_bytes += sent.value_bytes;
     pending.messages += sent.messages;
     if (++pending.nodes_done < nodes_) continue;
-    complete(round, pending, to_seconds(simulation.now().time_since_epoch()));
+    complete(round, pending, simulation);
     pending_.erase(round);
   }
 }
 
-void RoundLog::complete(Round round, const Pending& pending, double virtual_seconds) {
+void RoundLog::complete(Round round, const Pending& pending, const Simulation& simulation) {
   const auto per_node = [&](std::uint64_t count) { return static_cast<double>(count) / nodes_; };
-  last_row_ = {.round = round,
-               .virtual_seconds = virtual_seconds,
-               .accuracy = spread_of(pending.accuracy),
-               .loss = spread_of(pending.loss),
-               .train_loss = spread_of(pending.train_loss).mean,
-               .bytes_per_node = per_node(pending.bytes),
-               .value_bytes_per_node = per_node(pending.value_bytes),
-               .messages = pending.messages};
-  node_accuracy_ = pending.accuracy;
-  node_loss_ = pending.loss;
-  on_row_(last_row_);
+  latest_.row = {.round = round,
+                 .virtual_seconds = to_seconds(simulation.now().time_since_epoch()),
+                 .accuracy = spread_of(pending.accuracy),
+                 .loss = spread_of(pending.loss),
+                 .train_loss = spread_of(pending.train_loss).mean,
+                 .bytes_per_node = per_node(pending.bytes),
+                 .value_bytes_per_node = per_node(pending.value_bytes),
+                 .messages = pending.messages};
+  // On an ideal network there is nothing to say.
+  if (simulation.network().up_rate(0) > 0) latest_.row.network = watch_.look(simulation);
+  latest_.accuracy = pending.accuracy;
+  latest_.loss = pending.loss;
+  latest_.figures = watch_.by_node();
+  on_row_(latest_.row);
 }
 
 void RoundLog::save(Bytes& out) const {
@@ -102,6 +92,7 @@ void RoundLog::save(Bytes& out) const {
     for (const auto* values : {&pending.accuracy, &pending.loss, &pending.train_loss})
       save_doubles(*values, writer);
   }
+  watch_.save(out);
 }
 
 Result<void> RoundLog::load(ByteReader& in) {
@@ -117,7 +108,7 @@ Result<void> RoundLog::load(ByteReader& in) {
     }
   }
   if (in.ran_short()) return Error{"checkpoint", "the saved measurements are cut short"};
-  return {};
+  return watch_.load(in);
 }
 
 }  // namespace tessera

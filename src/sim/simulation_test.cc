@@ -17,7 +17,8 @@ std::vector<Recipe> recipes() {
   std::vector<Recipe> all;
   for (const ProtocolKind& protocol : protocols())
     for (const SharingKind& sharing : sharings())
-      if (protocol.name == "dpsgd" || !sharing.fixed_peers_only)
+      if ((protocol.name == "dpsgd" || !sharing.fixed_peers_only) &&
+          sharing.name != "fragments")
         all.push_back({std::string(protocol.name) + ":rounds=40" +
                            (protocol.name == "epidemic" ? ",fanout=3" : ""),
                        std::string(sharing.name)});

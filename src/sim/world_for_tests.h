@@ -22,6 +22,9 @@ struct ToyWorldOptions {
   std::string protocol = "dpsgd:rounds=60";
   std::string sharing = "full";
   std::string codec = "gamma+planes";
+  std::string network = "ideal";
+  std::string compute = "constant:round=1s";
+  std::string faults = "none";
 };
 
 struct NoObserver final : Observer {
@@ -34,24 +37,28 @@ struct ToyWorld {
     const Random root(options.seed);
     std::shared_ptr<const Topology> topology =
         make_topology(options.topology, options.nodes, root.fork("topology"));
-    const PreparedProtocol make_protocol = prepare_protocol(
+    const PreparedProtocol protocol = prepare_protocol(
         options.protocol,
         {.nodes = options.nodes, .topology = topology, .random = root.fork("protocol")});
     const Codec codec = parse_codec(options.codec);
-    SimulationParts parts{.trainer = &trainer, .threads = options.threads};
-    for (NodeId id = 0; id < options.nodes; ++id) {
-      const SharingContext context{.dimension = static_cast<std::uint32_t>(options.dimension),
-                                   .seed = options.seed,
-                                   .lossless_codec = !codec.values || codec.values->lossless};
-      parts.nodes.push_back(
-          std::make_unique<Node>(NodeParts{.id = id,
-                                           .run = options.seed,
-                                           .model = trainer.initial_model(),
-                                           .sharing = make_sharing(options.sharing, context),
-                                           .protocol = make_protocol.make(id),
-                                           .codec = codec,
-                                           .random = root.fork("node", id)}));
-    }
+    const SharingContext context{.dimension = static_cast<std::uint32_t>(options.dimension),
+                                 .seed = options.seed,
+                                 .lossless_codec = !codec.values || codec.values->lossless};
+    SimulationParts parts{.nodes = options.nodes, .trainer = &trainer, .threads = options.threads};
+    parts.make_node = [=, this](NodeId id) {
+      return std::make_unique<Node>(NodeParts{.id = id,
+                                              .run = options.seed,
+                                              .model = trainer.initial_model(),
+                                              .sharing = make_sharing(options.sharing, context),
+                                              .protocol = protocol.make(id),
+                                              .codec = codec,
+                                              .random = root.fork("node", id)});
+    };
+    parts.network =
+        make_network(options.network, {.nodes = options.nodes, .random = root.fork("network")});
+    parts.compute =
+        make_compute(options.compute, {.nodes = options.nodes, .random = root.fork("compute")});
+    parts.faults = make_faults(options.faults, options.nodes, root.fork("faults"));
     simulation = std::make_unique<Simulation>(std::move(parts));
   }
 

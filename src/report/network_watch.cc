@@ -1,0 +1,81 @@
+#include "report/network_watch.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+}  // namespace
+
+NetworkFigures NetworkWatch::look(const Simulation& simulation) {
+  NetworkFigures all;
+  const double seconds = to_seconds(simulation.now() - at_);
+  const double nodes = static_cast<double>(before_.size());
+  double offered = 0, delivered = 0, heard = 0, staleness = 0, delay = 0;
+  for (NodeId id = 0; id < before_.size(); ++id) {
+    const Mail& mail = simulation.mail(id);
+    const std::uint64_t sent_bytes = simulation.sent(id).bytes;
+    Before& before = before_[id];
+    NodeFigures& own = figures_[id];
+    const double own_heard = static_cast<double>(mail.heard - before.heard);
+    const double own_staleness = static_cast<double>(mail.staleness - before.staleness);
+    own.rounds = simulation.node(id).rounds_done();
+    own.bytes = static_cast<double>(sent_bytes);
+    own.staleness = ratio(own_staleness, own_heard);
+    own.queue = static_cast<double>(simulation.network().queued(id));
+    own.link_use = ratio(static_cast<double>(sent_bytes) - static_cast<double>(before.sent_bytes),
+                         simulation.network().up_rate(id) * seconds);
+    offered += static_cast<double>(mail.offered.messages - before.offered);
+    delivered += static_cast<double>(mail.delivered.messages - before.delivered);
+    heard += own_heard;
+    staleness += own_staleness;
+    delay += to_seconds(mail.delay - before.delay);
+    all.rounds_min = id == 0 ? own.rounds : std::min(all.rounds_min, own.rounds);
+    all.rounds_max = std::max(all.rounds_max, own.rounds);
+    all.staleness_max = std::max(all.staleness_max, own.staleness);
+    all.queue += own.queue / nodes;
+    all.queue_max = std::max(all.queue_max, own.queue);
+    all.link_use += own.link_use / nodes;
+    all.link_use_max = std::max(all.link_use_max, own.link_use);
+    before = {.sent_bytes = sent_bytes,
+              .offered = mail.offered.messages,
+              .delivered = mail.delivered.messages,
+              .heard = mail.heard,
+              .staleness = mail.staleness,
+              .delay = mail.delay};
+  }
+  all.delivered_fraction = ratio(delivered, offered);
+  all.staleness = ratio(staleness, heard);
+  all.delay_seconds = ratio(delay, heard);
+  at_ = simulation.now();
+  return all;
+}
+
+void NetworkWatch::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put(at_.time_since_epoch().count());
+  for (const Before& before : before_) {
+    for (const std::uint64_t count :
+         {before.sent_bytes, before.offered, before.delivered, before.heard, before.staleness})
+      writer.put(count);
+    writer.put(before.delay.count());
+  }
+}
+
+Result<void> NetworkWatch::load(ByteReader& in) {
+  at_ = Instant(Duration(in.get<std::int64_t>()));
+  for (Before& before : before_) {
+    for (std::uint64_t* count :
+         {&before.sent_bytes, &before.offered, &before.delivered, &before.heard, &before.staleness})
+      *count = in.get<std::uint64_t>();
+    before.delay = Duration(in.get<std::int64_t>());
+  }
+  if (in.ran_short()) return Error{"checkpoint", "the saved measurements are cut short"};
+  return {};
+}
+
+}  // namespace tessera

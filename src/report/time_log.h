@@ -1,0 +1,33 @@
+// A row at every so many seconds of virtual time, for protocols whose nodes have no rounds in
+// common. All nodes are evaluated as they stand, whatever they are doing.
+#pragma once
+
+#include "report/network_watch.h"
+#include "report/run_log.h"
+
+namespace tessera {
+
+class TimeLog final : public RunLog {
+ public:
+  // At `every`, twice that, and so on up to and including `last`.
+  TimeLog(Evaluator& evaluator, std::uint32_t nodes, Duration every, Instant last, OnRow on_row);
+
+  Instant next_sample() const override { return next_; }
+  void sample(const Simulation& simulation) override;
+  void finish(const Simulation& simulation) override;
+  void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
+  const Latest& latest() const override { return latest_; }
+
+  void save(Bytes& out) const override;
+  Result<void> load(ByteReader& in) override;
+
+ private:
+  Evaluator& evaluator_;
+  Duration every_;
+  Instant next_, last_;
+  OnRow on_row_;
+  NetworkWatch watch_;
+  Latest latest_{};
+};
+
+}  // namespace tessera

@@ -1,0 +1,147 @@
+#include "sim/faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+#include "base/spec.h"
+
+namespace tessera {
+namespace {
+
+// "0.1@50ms": a chance and a length of time.
+struct Chance {
+  double chance = 0;
+  Duration length{};
+};
+
+Chance chance_of(Options& options, std::string_view key) {
+  const std::string text = options.text(key, "");
+  if (text.empty()) return {};
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) options.refuse(key, "write CHANCE@TIME, such as 0.1@50ms");
+  Chance chance;
+  try {
+    chance = {parse_number(text.substr(0, at)), parse_duration(text.substr(at + 1))};
+  } catch (const std::invalid_argument& wrong) {
+    options.refuse(key, wrong.what());
+  }
+  if (!(chance.chance >= 0 && chance.chance < 1) || chance.length < Duration::zero())
+    options.refuse(key, "the chance must lie in [0, 1) and the time must not be negative");
+  return chance;
+}
+
+// "20s/40s": two lengths of time; `never` stands for one that does not end.
+std::pair<Duration, Duration> pair_of(Options& options, std::string_view key) {
+  const std::string text = options.text(key, "");
+  if (text.empty()) return {Duration::zero(), Duration::zero()};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) options.refuse(key, "write TIME/TIME, such as 20s/40s");
+  try {
+    const std::string second = text.substr(slash + 1);
+    return {parse_duration(text.substr(0, slash)),
+            second == "never" ? Duration::max() : parse_duration(second)};
+  } catch (const std::invalid_argument& wrong) {
+    options.refuse(key, wrong.what());
+  }
+}
+
+double chance_below_one(Options& options, std::string_view key) {
+  const double chance = options.number(key, 0, between(0, 1));
+  if (chance >= 1) options.refuse(key, "with a chance of one no message would ever arrive");
+  return chance;
+}
+
+Duration exponential(Random random, Duration mean) {
+  // At least a millisecond: a node that crashed the moment it came back would never do anything.
+  const double seconds = -std::log1p(-random.uniform()) * to_seconds(mean);
+  return Duration(static_cast<std::int64_t>(std::max(seconds, 1e-3) * 1e9));
+}
+
+}  // namespace
+
+Faults::Faults(FaultOptions options, std::uint32_t nodes, Random random)
+    : options_(options), random_(random), side_(nodes, false) {
+  any_ = options_.loss > 0 || options_.duplicate > 0 || options_.reorder > 0 ||
+         options_.spike > 0 || options_.cut != Instant::max() || crashes();
+  // Half of the nodes, whichever they are.
+  std::vector<NodeId> order(nodes);
+  std::iota(order.begin(), order.end(), NodeId{0});
+  Random sides = random_.fork("sides");
+  sides.shuffle(std::span<NodeId>(order));
+  for (std::size_t i = 0; i < nodes / 2; ++i) side_[order[i]] = true;
+}
+
+Faults::Fate Faults::of_message(std::uint64_t serial, NodeId from, NodeId to, Instant now) const {
+  if (!any_ || now >= options_.heal) return {};
+  Random random = random_.fork("message", serial);
+  Fate fate;
+  fate.lost = cut_off(from, to, now) || random.uniform() < options_.loss;
+  fate.doubled = random.uniform() < options_.duplicate;
+  if (random.uniform() < options_.reorder)
+    fate.held_back += Duration(static_cast<std::int64_t>(
+        random.uniform() * static_cast<double>(options_.reorder_most.count())));
+  if (random.uniform() < options_.spike) fate.held_back += options_.spike_length;
+  return fate;
+}
+
+bool Faults::cut_off(NodeId a, NodeId b, Instant now) const {
+  return now >= options_.cut && now < std::min(options_.mended, options_.heal) &&
+         side_[a] != side_[b];
+}
+
+bool Faults::cut_for_ever(Instant now) const {
+  return now >= options_.cut && options_.mended == Instant::max() &&
+         options_.heal == Instant::max();
+}
+
+std::optional<Instant> Faults::crash_after(NodeId node, std::uint32_t life, Instant start) const {
+  if (!crashes()) return std::nullopt;
+  const Instant at =
+      start + exponential(random_.fork("up", node).fork("life", life), options_.up_mean);
+  return at < options_.heal ? std::optional(at) : std::nullopt;
+}
+
+Duration Faults::down_time(NodeId node, std::uint32_t life) const {
+  return exponential(random_.fork("down", node).fork("life", life), options_.down_mean);
+}
+
+Faults make_faults(std::string_view text, std::uint32_t nodes, const Random& random) {
+  if (text == "none") return {};
+  Options options(parse_spec(fmt::format("faults:{}", text)));
+  FaultOptions faults;
+  faults.loss = chance_below_one(options, "loss");
+  faults.duplicate = chance_below_one(options, "duplicate");
+  const Chance reorder = chance_of(options, "reorder"), spike = chance_of(options, "spike");
+  faults.reorder = reorder.chance;
+  faults.reorder_most = reorder.length;
+  faults.spike = spike.chance;
+  faults.spike_length = spike.length;
+  if (options.has("partition")) {
+    const auto [cut, mended] = pair_of(options, "partition");
+    if (mended <= cut) options.refuse("partition", "it must end after it begins");
+    faults.cut = Instant(cut);
+    faults.mended = Instant(mended);
+  }
+  if (options.has("crash")) {
+    std::tie(faults.up_mean, faults.down_mean) = pair_of(options, "crash");
+    if (faults.up_mean <= Duration::zero() || faults.down_mean <= Duration::zero() ||
+        faults.down_mean == Duration::max())
+      options.refuse("crash", "write the mean times a node stays up and down, such as 60s/5s");
+  }
+  constexpr std::array<std::string_view, 2> kMemories = {"checkpoint", "nothing"};
+  faults.remembers = options.choice("memory", kMemories, "checkpoint") == "checkpoint";
+  faults.snapshot_every = options.duration("snapshot", faults.snapshot_every);
+  if (faults.snapshot_every <= Duration::zero())
+    options.refuse("snapshot", "it must be longer than nothing");
+  if (options.has("heal")) faults.heal = Instant(options.duration("heal", {}));
+  options.done();
+  return Faults(faults, nodes, random);
+}
+
+}  // namespace tessera
