@@ -1,4 +1,5 @@
-// A simulated world around the quadratic toy in one call; a test states only what differs.
+// A simulated world around the quadratic toy in one call, for tests, benchmarks and the swarm; each
+// states only what differs.
 #pragma once
 
 #include <chrono>
