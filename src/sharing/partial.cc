@@ -12,8 +12,13 @@
 // where `start` transforms the model as it was after the last merge. One stored vector instead of
 // an accumulator that needs two more transforms per round. What travels is c itself, not the
 // change.
+//
+// With pieces > 1 what is chosen travels in pieces, for protocols that scatter them as DivShare
+// does; then each coefficient becomes the mean of the copies present. In one piece a coefficient
+// that a peer did not send counts as the receiver's own.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "base/archive.h"
@@ -22,6 +27,7 @@
 #include "math/vector_ops.h"
 #include "sharing/average.h"
 #include "sharing/budget.h"
+#include "sharing/fragment_layout.h"
 #include "sharing/sharing.h"
 #include "sharing/transform.h"
 
@@ -38,7 +44,37 @@ enum class Accumulate {
 struct PartialOptions {
   Budget budget{};
   Accumulate accumulate = Accumulate::kRound;
-  double full_above = 0.5;  // From this fraction on everything is sent, without indices.
+  double full_above =
+      0.5;  // From this fraction on everything is sent, in one piece without indices.
+  std::uint32_t pieces = 1;
+  std::uint64_t seed = 0;  // Of the cut, which must be the same on all nodes.
+};
+
+// Which piece a coefficient travels in: fixed for the run, so that a newer piece supersedes an
+// older one. Neighbours stay together by the block, because gaps between neighbours are what index
+// codecs make small; blocks are as many as it takes to give every piece some of everything.
+class Cut {
+ public:
+  Cut(std::uint32_t dimension, std::uint32_t pieces, std::uint64_t seed)
+      : block_bits_(
+            static_cast<std::uint32_t>(std::bit_width(std::clamp<std::uint32_t>(
+                                           dimension / (kBlocksPerPiece * pieces), 1, kBlockMost)) -
+                                       1)),
+        piece_of_block_((dimension >> block_bits_) + 1) {
+    const FragmentLayout layout({.dimension = static_cast<std::uint32_t>(piece_of_block_.size()),
+                                 .count = pieces,
+                                 .seed = seed});
+    for (std::uint32_t id = 0; id < pieces; ++id)
+      for (const std::uint32_t block : layout.fragment(id)) piece_of_block_[block] = id;
+  }
+
+  std::uint32_t operator()(std::uint32_t k) const { return piece_of_block_[k >> block_bits_]; }
+
+ private:
+  static constexpr std::uint32_t kBlocksPerPiece = 16;
+  static constexpr std::uint32_t kBlockMost = 256;
+  std::uint32_t block_bits_;  // A block has this power of two of coefficients.
+  Indices piece_of_block_;
 };
 
 class Partial final : public Sharing {
@@ -48,6 +84,7 @@ class Partial final : public Sharing {
         options_(std::move(options)),
         length_(length),
         dimension_(static_cast<std::uint32_t>(transform_->coefficients())),
+        cut_(dimension_, options_.pieces, options_.seed),
         start_(dimension_),
         memory_(options_.accumulate == Accumulate::kNothing ? 0 : dimension_) {}
 
@@ -60,33 +97,51 @@ class Partial final : public Sharing {
     CHECK(model.size() == length_);
     Vector coefficients(dimension_);
     transform_->forward(model, coefficients);
+    count_training(coefficients);
     const double fraction = options_.budget.draw(random);
-    Share share{.dimension = dimension_};
-    if (fraction >= options_.full_above) {
+    const bool all = fraction >= options_.full_above;
+    if (all && options_.pieces == 1) {
       remember_all_sent();
-      share.coordinates = Everything{};
+      Share share{.dimension = dimension_, .coordinates = Everything{}};
       share.values = std::move(coefficients);
-    } else {
-      Listed listed{.indices = rank(coefficients, fraction)};
-      share.values.reserve(listed.indices.size());
-      for (const std::uint32_t k : listed.indices) share.values.push_back(coefficients[k]);
-      share.coordinates = std::move(listed);
+      return {std::move(share)};
     }
-    return {std::move(share)};
+    return in_pieces(rank(coefficients, all ? 1 : fraction), coefficients);
   }
 
-  Result<void> admit(Share& share) const override { return admit_for_averaging(share, dimension_); }
+  Result<void> admit(Share& share) const override {
+    if (auto admitted = admit_for_averaging(share, dimension_); !admitted.ok()) return admitted;
+    if (options_.pieces == 1) return {};
+    const auto* listed = std::get_if<Listed>(&share.coordinates);
+    if (!listed || listed->indices.empty())
+      return Error{"coordinates", "a share that is no piece reached a node that expects pieces"};
+    for (const std::uint32_t k : listed->indices)
+      if (cut_(k) != cut_(listed->indices.front()))
+        return Error{"layout", "a piece was cut another way: peers must use the same pieces="};
+    return {};
+  }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    if (!others.empty()) {
-      Vector coefficients(dimension_);
+    Vector coefficients(dimension_);
+    if (!others.empty() || options_.accumulate == Accumulate::kTraining) {
       transform_->forward(model, coefficients);
-      average_filling_gaps(coefficients, others);
+      count_training(coefficients);
+    }
+    if (!others.empty()) {
+      if (options_.pieces > 1)
+        average_present(coefficients, others);
+      else
+        average_filling_gaps(coefficients, others);
       transform_->inverse(coefficients, model);
     }
     // Not the averaged coefficients themselves: where a transform has more coefficients than
     // values, as a wavelet has at its borders, those are not quite the transform of any model.
     transform_->forward(model, start_);
+  }
+
+  std::uint32_t pieces() const override { return options_.pieces; }
+  std::uint32_t piece_of(const Share& share) const override {
+    return options_.pieces == 1 ? 0 : cut_(std::get<Listed>(share.coordinates).indices.front());
   }
 
   void save(Bytes& out) const override {
@@ -104,6 +159,34 @@ class Partial final : public Sharing {
     return std::clamp<std::size_t>(static_cast<std::size_t>(count), 1, dimension_);
   }
 
+  // What training changed since the last look. Asked before every pack and merge, so that each
+  // change is counted once however the two alternate.
+  void count_training(const Vector& coefficients) {
+    if (options_.accumulate != Accumulate::kTraining) return;
+    Vector change(dimension_);
+    subtract(coefficients, start_, change);
+    add(memory_, change);
+    start_ = coefficients;
+  }
+
+  std::vector<Share> in_pieces(Indices chosen, const Vector& coefficients) const {
+    std::vector<Listed> lists(options_.pieces);
+    if (options_.pieces == 1)
+      lists.front().indices = std::move(chosen);
+    else
+      for (const std::uint32_t k : chosen) lists[cut_(k)].indices.push_back(k);
+    std::vector<Share> shares;
+    for (Listed& listed : lists) {
+      if (listed.indices.empty()) continue;
+      Share& share = shares.emplace_back();
+      share.dimension = dimension_;
+      share.values.reserve(listed.indices.size());
+      for (const std::uint32_t k : listed.indices) share.values.push_back(coefficients[k]);
+      share.coordinates = std::move(listed);
+    }
+    return shares;
+  }
+
   // The coefficients with most untold change; those are told from now on.
   Indices rank(const Vector& coefficients, double fraction) {
     Vector scores(dimension_);
@@ -115,8 +198,6 @@ class Partial final : public Sharing {
         subtract(coefficients, memory_, scores);
         break;
       case Accumulate::kTraining:
-        subtract(coefficients, start_, scores);
-        add(memory_, scores);
         scores = memory_;
         break;
     }
@@ -138,7 +219,8 @@ class Partial final : public Sharing {
   std::unique_ptr<Transform> transform_;
   PartialOptions options_;
   std::uint32_t length_, dimension_;
-  Vector start_;   // The transform of the model after the last merge.
+  Cut cut_;
+  Vector start_;   // The transform of the model after the last merge; for kTraining, at last look.
   Vector memory_;  // r of the opening comment; the accumulator itself for kTraining.
 };
 
@@ -151,6 +233,8 @@ std::unique_ptr<Sharing> make_partial(Options& options, const SharingContext& co
   if (accumulate == "no") partial.accumulate = Accumulate::kNothing;
   if (accumulate == "training") partial.accumulate = Accumulate::kTraining;
   partial.full_above = options.number("full_above", full_above, above(0));
+  partial.pieces = static_cast<std::uint32_t>(options.integer("pieces", 1, between(1, 1e4)));
+  partial.seed = Random(context.seed).fork("pieces").bits64();
   return std::make_unique<Partial>(
       context.dimension, make_transform(transform, options, context.dimension), std::move(partial));
 }

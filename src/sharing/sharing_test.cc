@@ -12,6 +12,7 @@
 #include "codec/index_codec.h"
 #include "math/wavelet.h"
 #include "sharing/average.h"
+#include "sharing/fragment_layout.h"
 #include "sharing/world_for_tests.h"
 
 namespace tessera {
@@ -20,9 +21,9 @@ namespace {
 std::vector<std::string> default_specs() {
   std::vector<std::string> specs;
   for (const SharingKind& kind : sharings()) specs.emplace_back(kind.name);
-  for (const char* variant :
-       {"jwins:transform=none", "jwins:transform=fft", "jwins:accumulate=no",
-        "jwins:accumulate=training", "topk:accumulate=no", "jwins:wavelet=db4,levels=2"})
+  for (const char* variant : {"jwins:transform=none", "jwins:transform=fft", "jwins:accumulate=no",
+                              "jwins:accumulate=training", "topk:accumulate=no",
+                              "jwins:wavelet=db4,levels=2", "jwins:pieces=4", "topk:pieces=3"})
     specs.emplace_back(variant);
   return specs;
 }
@@ -206,6 +207,13 @@ TEST(Jwins, TheReferenceFormEqualsTheAccumulatorForm) {
   EXPECT_GT(partial, 150);
 }
 
+double gamma_bytes(const Indices& indices, std::uint32_t dimension) {
+  for (const IndexCodec& codec : index_codecs())
+    if (codec.name == "gamma") return static_cast<double>(codec.size({indices, dimension}));
+  ADD_FAILURE() << "no gamma";
+  return 0;
+}
+
 // 37% budget: a mean of 34.29% of the coefficients, and with gamma-coded indices at random
 // places 36.55% of the bytes of full sharing (computed from the code lengths). Real indices cluster
 // and cost less, so places are drawn at random here.
@@ -213,9 +221,6 @@ TEST(Jwins, TheDefaultListCostsAThirdOfFullSharing) {
   const std::uint32_t dimension = 89843;
   double fractions = 0, bytes = 0;
   Random random(7);
-  const IndexCodec* gamma = nullptr;
-  for (const IndexCodec& codec : index_codecs()) gamma = codec.name == "gamma" ? &codec : gamma;
-  ASSERT_NE(gamma, nullptr);
   for (const double fraction : {0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 1.0}) {
     fractions += fraction / 7;
     Indices chosen;
@@ -223,8 +228,7 @@ TEST(Jwins, TheDefaultListCostsAThirdOfFullSharing) {
       chosen = random.sample(dimension, static_cast<std::uint32_t>(fraction * dimension));
       std::sort(chosen.begin(), chosen.end());
     }
-    const double index_bytes =
-        fraction < 1 ? static_cast<double>(gamma->size({chosen, dimension})) : 0;
+    const double index_bytes = fraction < 1 ? gamma_bytes(chosen, dimension) : 0;
     bytes += (fraction * dimension * 4 + index_bytes) / 7;
   }
   EXPECT_NEAR(fractions, 0.3429, 1e-4);
@@ -256,6 +260,147 @@ TEST(MakeSharing, RefusesWhatCannotBe) {
     EXPECT_THROW((void)make_sharing(spec, context), std::invalid_argument) << spec;
   EXPECT_THROW((void)make_sharing("choco", {.dimension = 10, .lossless_codec = false}),
                std::invalid_argument);
+}
+
+// GN-LeNet's tensors, and the two of MovieLens's model: the sizes DivShare's own code cuts them to.
+TEST(Fragments, HaveThePapersSizes) {
+  const std::vector<std::uint32_t> lenet = {2'400, 32,     32, 32, 25'600, 32,     32,
+                                            32,    51'200, 64, 64, 64,     10'240, 10};
+  const std::vector<std::uint32_t> ratings = {610 * 20, 9'724 * 20};
+  const auto sizes = [](const std::vector<std::uint32_t>& tensors, const char* spec) {
+    std::uint32_t dimension = 0;
+    for (const std::uint32_t length : tensors) dimension += length;
+    std::vector<std::size_t> all;
+    const auto sharing = make_sharing(spec, {.dimension = dimension, .tensors = tensors});
+    for (const Share& share : sharing->pack(Vector(dimension), Random(1)))
+      all.push_back(share.values.size());
+    return all;
+  };
+  std::vector<std::size_t> ten(10, 8'981);
+  ten.back() = 9'005;
+  EXPECT_EQ(sizes(lenet, "fragments:fraction=0.1"), ten);
+  EXPECT_EQ(sizes(lenet, "fragments:fraction=0.5"), std::vector<std::size_t>(2, 44'917));
+  std::vector<std::size_t> twenty(20, 4'487);
+  twenty.back() = 4'581;
+  EXPECT_EQ(sizes(lenet, "fragments:fraction=0.05"), twenty);
+  EXPECT_EQ(sizes(ratings, "fragments:fraction=0.1"), std::vector<std::size_t>(10, 20'668));
+  EXPECT_EQ(sizes(lenet, "fragments:fraction=1"), std::vector<std::size_t>{89'834});
+}
+
+// docs/wire_format.md works this example out.
+TEST(Fragments, FollowTheWrittenRule) {
+  const FragmentLayout layout({.dimension = 8, .tensors = {5, 3}, .count = 2, .seed = 7});
+  const auto fragment = [&](std::uint32_t id) {
+    const auto indices = layout.fragment(id);
+    return Indices(indices.begin(), indices.end());
+  };
+  EXPECT_EQ(fragment(0), (Indices{0, 1, 5}));
+  EXPECT_EQ(fragment(1), (Indices{2, 3, 4, 6, 7}));
+}
+
+TEST(Fragments, ShareOneLayoutAndAverageWhatIsPresent) {
+  const LayoutKey key{.dimension = 6, .count = 3, .seed = 1};
+  const auto held = FragmentLayout::shared(key);
+  EXPECT_EQ(FragmentLayout::shared(key), held);
+
+  const auto sharing = make_sharing("fragments:fraction=0.34", {.dimension = 6});
+  Vector model(6, 1.0f);
+  std::vector<Share> fours = sharing->pack(Vector(6, 4.0f), Random(1));
+  std::vector<Share> sevens = sharing->pack(Vector(6, 7.0f), Random(1));
+  ASSERT_EQ(fours.size(), 2u);  // 1 / 0.34 is 2.9.
+  Vector places(6);
+  for (std::size_t k = 0; k < 6; ++k) places[k] = static_cast<float>(k);
+  const Vector first = sharing->pack(places, Random(1)).front().values;
+  for (Share* share : {&fours[0], &sevens[0], &fours[1]}) ASSERT_TRUE(sharing->admit(*share).ok());
+  const std::vector<Contribution> others = {{0, &fours[0]}, {0, &sevens[0]}, {0, &fours[1]}};
+  sharing->merge(model, others);
+  for (std::uint32_t k = 0; k < 6; ++k) {
+    const bool in_first = std::count(first.begin(), first.end(), k) == 1;
+    EXPECT_EQ(model[k], in_first ? 4.0f : 2.5f);
+  }
+}
+
+TEST(Fragments, RefuseAnotherLayout) {
+  const auto sharing = make_sharing("fragments:fraction=0.5", {.dimension = 10, .seed = 1});
+  const auto refusal = [&](const char* spec, std::uint64_t seed) {
+    Share share =
+        make_sharing(spec, {.dimension = 10, .seed = seed})->pack(Vector(10), Random(1)).front();
+    const auto admitted = sharing->admit(share);
+    return admitted.ok() ? "" : std::string(admitted.error().kind);
+  };
+  EXPECT_EQ(refusal("fragments:fraction=0.5", 1), "");
+  EXPECT_EQ(refusal("fragments:fraction=0.5", 2), "layout");
+  EXPECT_EQ(refusal("fragments:fraction=0.2", 1), "layout");
+  EXPECT_EQ(refusal("full", 1), "coordinates");
+}
+
+// What is chosen, cut into ten: every coefficient once, pieces of like size, indices that cost
+// little more than uncut ones, and the mean of the copies present when they are merged.
+TEST(Jwins, TravelsInPieces) {
+  const std::uint32_t dimension = 20'000;
+  const SharingContext context{.dimension = dimension, .seed = 5};
+  const auto whole = make_sharing("jwins:transform=none,budget=0.2", context);
+  const auto cut = make_sharing("jwins:transform=none,budget=0.2,pieces=10", context);
+  const Vector start(dimension), model = test_model(dimension, 3);
+  for (Sharing* sharing : {whole.get(), cut.get()}) sharing->start(start);
+  const std::vector<Share> uncut = whole->pack(model, Random(1));
+  std::vector<Share> pieces = cut->pack(model, Random(1));
+  ASSERT_EQ(pieces.size(), 10u);
+  Indices all;
+  double index_bytes = 0;
+  Vector receiver(dimension, 0.0f), expected(dimension, 0.0f);
+  std::vector<Contribution> others;
+  for (std::uint32_t id = 0; id < 10; ++id) {
+    const Indices& indices = std::get<Listed>(pieces[id].coordinates).indices;
+    all.insert(all.end(), indices.begin(), indices.end());
+    EXPECT_NEAR(static_cast<double>(indices.size()), 400, 80);
+    index_bytes += gamma_bytes(indices, dimension);
+    EXPECT_TRUE(cut->admit(pieces[id]).ok());
+    EXPECT_EQ(cut->piece_of(pieces[id]), id);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      expected[indices[i]] = pieces[id].values[i] / 2;
+    others.push_back({0, &pieces[id]});
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, std::get<Listed>(uncut.front().coordinates).indices);
+  EXPECT_LT(index_bytes, 1.25 * gamma_bytes(all, dimension));
+  cut->merge(receiver, others);
+  EXPECT_EQ(receiver, expected);
+
+  Share mixed = uncut.front();
+  EXPECT_EQ(cut->admit(mixed).error().kind, "layout");
+}
+
+// Coordinate 7 moves by 1 in each of three trainings while 9, which moves by 10, is what is told.
+// Whatever packs and merges came in between, the untold change of 7 is then 3: it is told before
+// another's 2.5 and after another's 3.5.
+TEST(TopK, CountsEachTrainingOnceHoweverPacksAndMergesAlternate) {
+  for (const std::string order : {"pm", "p", "pmm", "m"}) {
+    for (const float rival : {2.5f, 3.5f}) {
+      const auto sharing = make_sharing("topk:budget=0.02,accumulate=training", {.dimension = 50});
+      Vector model(50, 0.0f);
+      sharing->start(model);
+      const auto told = [&] {
+        const Share share = sharing->pack(model, Random(1)).front();
+        return std::get<Listed>(share.coordinates).indices.front();
+      };
+      for (int round = 0; round < 3; ++round) {
+        model[7] += 1;
+        model[9] += 10;
+        for (const char step : order) {
+          if (step == 'm') {
+            sharing->merge(model, {});
+          } else {
+            EXPECT_EQ(told(), 9u) << order;
+          }
+        }
+      }
+      const bool never_told = order == "m";
+      EXPECT_EQ(never_told ? told() : 9u, 9u);
+      model[11] += rival;
+      EXPECT_EQ(told(), rival < 3 ? 7u : 11u) << order;
+    }
+  }
 }
 
 // Copies of the first coordinate: own 1, a full share's 4, a listed one's 7 -> 4; of the second: 2
