@@ -19,6 +19,7 @@
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"
+#include "sim/simulation_bench.h"
 #include "topology/topology_bench.h"
 
 namespace tessera {
@@ -38,6 +39,7 @@ constexpr std::array kBenchmarks = {
     Benchmark{"topology", "drawing graphs and asking for peers", bench_topology},
     Benchmark{"share", "everything a node does in a JWINS round besides training",
               bench_share_path},
+    Benchmark{"simulator", "messages per second of DivShare under fifo and links", bench_simulator},
 #if TESSERA_WITH_LEARN
     Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
               bench_training},

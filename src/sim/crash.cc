@@ -32,6 +32,13 @@ void Simulation::crash(NodeId node) {
   queue_.push(now_ + down, {node, life.number, Started{}});
 }
 
+// Each ended a life.
+std::uint64_t Simulation::crashes() const {
+  std::uint64_t count = 0;
+  for (const Life& life : lives_) count += life.number;
+  return count;
+}
+
 void Simulation::come_back(NodeId node) {
   Life& life = lives_[node];
   life.up = true;

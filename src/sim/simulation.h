@@ -98,6 +98,7 @@ class Simulation {
   std::uint64_t model_digest() const;  // Of all models, in the order of ids.
   // Why nothing is left to do although nodes have not finished, in words for a person.
   std::string why_stuck() const;
+  std::uint64_t crashes() const;
 
   // Bytes: offered = delivered + dropped + on their way, at every moment.
   struct Ledger {

@@ -1,0 +1,30 @@
+// Random small worlds full of trouble, in the manner of TigerBeetle's and FoundationDB's
+// simulators. A seed chooses a topology, a protocol, a sharing, a codec, a network, a pace of
+// computing, sizes and faults. After every event what must always hold is checked; then the faults
+// end, and every node must get on with its work. A world that fails is one number to repeat it by:
+//
+//   tessera replay --swarm=12345
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "sim/toy_world.h"
+
+namespace tessera {
+
+// The world a seed stands for.
+ToyWorldOptions swarm_world(std::uint64_t seed);
+std::string describe(const ToyWorldOptions& world);
+
+struct SwarmStory {
+  std::uint64_t events = 0, messages = 0, crashes = 0, refused = 0;
+  double virtual_seconds = 0;
+  std::uint64_t digest = 0;
+};
+
+// Runs it to its end. An error says which invariant broke, and when.
+Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads = 1);
+
+}  // namespace tessera
