@@ -7,6 +7,13 @@
 #include "protocol/saved_share.h"
 
 namespace tessera {
+namespace {
+
+// By how many trainings a message may be overtaken. One that is older still was not overtaken: its
+// sender lost its model and began anew.
+constexpr std::uint64_t kOvertakenMost = 16;
+
+}  // namespace
 
 bool Pending::put(NodeId from, std::uint32_t piece, Share share) {
   const std::uint64_t key = std::uint64_t{from} << 32 | piece;
@@ -17,7 +24,7 @@ bool Pending::put(NodeId from, std::uint32_t piece, Share share) {
     return true;
   }
   Share& held = shares_[static_cast<std::size_t>(found - keys_.begin())];
-  if (share.age < held.age) return false;
+  if (share.age < held.age && held.age - share.age <= kOvertakenMost) return false;
   held = std::move(share);
   return true;
 }

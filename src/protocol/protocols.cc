@@ -7,7 +7,10 @@
 #include <stdexcept>
 
 #include "base/table.h"
+#include "protocol/broadcast.h"
 #include "protocol/meetings.h"
+#include "protocol/pairs.h"
+#include "protocol/pings.h"
 #include "protocol/rounds.h"
 #include "protocol/scatter.h"
 
@@ -73,6 +76,57 @@ PreparedProtocol prepare_divshare(Options& options, const ProtocolContext& conte
                                                    .ending = read_ending(options)});
 }
 
+// The graph of a protocol whose nodes know their neighbours for good.
+std::shared_ptr<const Graph> fixed_graph(const Options& options, const ProtocolContext& context,
+                                         std::string_view form) {
+  if (context.topology->redrawn())
+    options.refuse("form", fmt::format("{} needs neighbours that stay: use a topology without "
+                                       "redraw=yes",
+                                       form));
+  return context.topology->graph(0);
+}
+
+PreparedProtocol prepare_pairs(Options& options, const ProtocolContext& context) {
+  PairsOptions pairs{.graph = fixed_graph(options, context, "pairwise")};
+  auto sides = sides_of(*pairs.graph);
+  if (!sides)
+    options.refuse("form",
+                   "pairwise needs a graph of two sides, and this one has a cycle of odd "
+                   "length: use topology=bipartite or an even ring, or form=pings");
+  pairs.sides = std::make_shared<const std::vector<Side>>(*std::move(sides));
+  pairs.patience = options.duration("patience", std::chrono::seconds(10));
+  pairs.ending = read_ending(options);
+  return make_asynchronous<Pairs>(std::move(pairs));
+}
+
+// Two forms go by the name. The default is its authors'; the other is what DivShare was compared
+// with.
+PreparedProtocol prepare_adpsgd(Options& options, const ProtocolContext& context) {
+  constexpr std::array<std::string_view, 2> kForms = {"pairwise", "pings"};
+  if (options.choice("form", kForms, "pairwise") == "pairwise")
+    return prepare_pairs(options, context);
+  // Every ping is answered: half the messages are pongs.
+  const auto fanout = static_cast<std::uint32_t>(options.integer("fanout", 6, between(2, 1e6)));
+  if (context.nodes < 2) options.refuse("form", "pings needs two nodes at least");
+  return make_asynchronous<Pings>(
+      PingsOptions{.nodes = context.nodes, .pings = fanout / 2, .ending = read_ending(options)});
+}
+
+PreparedProtocol prepare_swift(Options& options, const ProtocolContext& context) {
+  constexpr std::array<std::string_view, 2> kForms = {"graph", "scatter"};
+  constexpr std::array<std::string_view, 2> kMissing = {"stored", "self"};
+  if (options.choice("form", kForms, "graph") == "scatter")
+    return make_asynchronous<Scatter>(ScatterOptions{.nodes = context.nodes,
+                                                     .fanout = read_fanout(options, context, 6),
+                                                     .clear = false,
+                                                     .ending = read_ending(options)});
+  return make_asynchronous<Broadcast>(BroadcastOptions{
+      .graph = fixed_graph(options, context, "graph"),
+      .every = static_cast<std::uint32_t>(options.integer("every", 1, between(1, 1e6))),
+      .stored = options.choice("missing", kMissing, "stored") == "stored",
+      .ending = read_ending(options)});
+}
+
 constexpr std::array kProtocols = {
     ProtocolKind{
         .name = "dpsgd",
@@ -94,6 +148,18 @@ constexpr std::array kProtocols = {
                             "for nobody",
                  .prepare = prepare_divshare,
                  .takes_pieces = true},
+    ProtocolKind{.name = "adpsgd",
+                 .usage = "adpsgd:form=pairwise,until=67s",
+                 .summary = "AD-PSGD: pairs of a two-sided graph average while they train; "
+                            "form=pings,fanout=6: random pings and pongs, as DivShare's authors "
+                            "ran it",
+                 .prepare = prepare_adpsgd},
+    ProtocolKind{.name = "swift",
+                 .usage = "swift:form=graph,every=1,missing=stored,until=67s",
+                 .summary = "SWIFT: tell all neighbours, average with the newest of each; "
+                            "form=scatter,fanout=6: random recipients, as DivShare's authors ran "
+                            "it",
+                 .prepare = prepare_swift},
 };
 
 }  // namespace

@@ -2,56 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "node/node.h"
-#include "protocol/protocols.h"
+#include "protocol/world_for_tests.h"
 
 namespace tessera {
 namespace {
 
-// A world that writes down what a node does.
-struct Notebook final : Env {
-  Instant now() const override { return {}; }
-  void send(NodeId to, Payload payload) override { sent.emplace_back(to, payload); }
-  void drop_unsent() override {}
-  void wake_after(Duration) override {}
-  void train(const Vector& model, Random) override { training = model; }
-  std::vector<std::pair<NodeId, Payload>> sent;
-  Vector training;
-};
-
 // Node 1 of a line 0 - 1 - 2, two parameters, full sharing.
-struct Middle {
-  Notebook world;
-  Node node = make(1);
-
-  static Node make(NodeId id) {
-    const std::shared_ptr<const Topology> topology = make_topology("line", 3, Random(1));
-    const PreparedProtocol protocol =
-        prepare_protocol("dpsgd:rounds=2", {.nodes = 3, .topology = topology});
-    return Node({.id = id,
-                 .run = 7,
-                 .model = {0, 0},
-                 .sharing = make_sharing("full", {.dimension = 2}),
-                 .protocol = protocol.make(id),
-                 .codec = parse_codec("raw32+f32")});
-  }
-
-  void hears(NodeId from, Round round, Vector values, std::uint64_t run = 7) {
-    const Share share{.round = round,
-                      .degree = 1,
-                      .dimension = static_cast<std::uint32_t>(values.size()),
-                      .coordinates = Everything{},
-                      .values = values};
-    Encoded encoded =
-        encode(share, parse_codec("raw32+f32"), {.run = run, .sender = from}, Random(0));
-    node.handle(Arrived{from, {std::make_shared<const Bytes>(encoded.bytes), encoded.value_bytes}},
-                world);
-  }
-  std::uint64_t refused(const char* reason) const {
-    const auto found = node.refusals().find(reason);
-    return found == node.refusals().end() ? 0 : found->second;
-  }
-};
+using Middle = OneNode;
 
 // Own model (3, 3) after training, degree 2; both neighbours have degree 1, so each weighs 1/3: the
 // mean of the three.

@@ -1,0 +1,58 @@
+#include "protocol/broadcast.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "topology/mixing.h"
+
+namespace tessera {
+
+void Broadcast::on_start(Node& node) {
+  if (options_.ending.begin(node, done_)) node.train();
+}
+
+void Broadcast::on_wake(Node& node) {
+  if (options_.ending.reached(node, done_)) node.finish();
+}
+
+void Broadcast::on_trained(Node& node) {
+  const std::vector<Share> shares = node.pack(done_, options_.graph->degree(node.id()));
+  CHECK(shares.size() == 1);
+  node.send(shares.front(), options_.graph->peers(node.id()));
+  ++done_;
+  if (done_ % options_.every == 0)
+    average(node);
+  else
+    node.merge({});  // A sharing is told that a round of its memory is over.
+  if (options_.ending.reached(node, done_)) return node.finish();
+  node.train();
+}
+
+void Broadcast::average(Node& node) {
+  const std::uint32_t degree = options_.graph->degree(node.id());
+  std::vector<Contribution> others;
+  for (const auto& [from, share] : copies_.in_order())
+    others.push_back(
+        {static_cast<float>(mixing_weight(degree, options_.graph->degree(from))), share});
+  node.merge(others);
+  if (!options_.stored) copies_.clear();
+}
+
+void Broadcast::on_share(Node& node, NodeId from, Share share) {
+  if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
+    return node.refuse("stranger");
+  if (!copies_.put(from, 0, std::move(share))) node.refuse("late");
+}
+
+void Broadcast::save(Bytes& out) const {
+  ByteWriter(out).put(done_);
+  copies_.save(out);
+}
+
+Result<void> Broadcast::load(ByteReader& in) {
+  done_ = in.get<Round>();
+  return copies_.load(in);
+}
+
+}  // namespace tessera

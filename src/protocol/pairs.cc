@@ -1,0 +1,110 @@
+#include "protocol/pairs.h"
+
+#include <array>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+
+namespace tessera {
+namespace {
+
+void move_halfway(Node& node, const Share& share) {
+  const Contribution other{0.5f, &share};
+  node.merge(std::span(&other, 1));
+}
+
+}  // namespace
+
+void Pairs::on_start(Node& node) {
+  if (!options_.ending.begin(node, done_)) return;
+  open_.reset();  // After a crash: an answer from before would meet another model.
+  ask_and_train(node);
+}
+
+void Pairs::on_wake(Node& node) {
+  if (options_.ending.reached(node, done_)) node.finish();
+}
+
+void Pairs::on_trained(Node& node) {
+  ++done_;
+  if (options_.ending.reached(node, done_)) return node.finish();
+  ask_and_train(node);
+}
+
+void Pairs::ask_and_train(Node& node) {
+  if (open_ && node.now() - open_->asked >= options_.patience) {
+    node.note("unanswered");
+    open_.reset();
+  }
+  if ((*options_.sides)[node.id()] == Side::kFirst && !open_) ask(node);
+  node.train();
+}
+
+void Pairs::ask(Node& node) {
+  const std::span<const NodeId> peers = options_.graph->peers(node.id());
+  if (peers.empty()) return;
+  open_ = Question{.number = asked_++, .asked = node.now()};
+  open_->to = peers[node.random().fork("pair", open_->number).below(peers.size())];
+  std::vector<Share> shares = node.pack(open_->number, static_cast<std::uint32_t>(peers.size()));
+  CHECK(shares.size() == 1);
+  shares.front().asks = true;
+  node.send(shares.front(), std::span(&open_->to, 1));
+}
+
+void Pairs::on_share(Node& node, NodeId from, Share share) {
+  if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
+    return node.refuse("stranger");
+  if (share.asks) return answer(node, from, share);
+  if (!open_ || open_->to != from || open_->number != share.round) return node.refuse("late");
+  open_.reset();
+  move_halfway(node, share);
+}
+
+void Pairs::answer(Node& node, NodeId from, const Share& question) {
+  if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse("unasked");
+  // A question that came twice would pull twice. One that is older than the last is taken: whoever
+  // starts from nothing numbers from zero again.
+  const auto [last, first_time] = answered_.emplace(from, question.round);
+  if (!first_time && last->second == question.round) return node.refuse("duplicate");
+  last->second = question.round;
+  const std::vector<Share> shares = node.pack(question.round, options_.graph->degree(node.id()));
+  CHECK(shares.size() == 1);
+  node.send(shares.front(), std::span(&from, 1));
+  move_halfway(node, question);
+}
+
+void Pairs::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put(done_);
+  writer.put(asked_);
+  writer.put<std::uint8_t>(open_.has_value());
+  const Question open = open_.value_or(Question{});
+  writer.put(open.to);
+  writer.put(open.number);
+  writer.put(open.asked.time_since_epoch().count());
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(answered_.size()));
+  for (const auto& [from, number] : answered_) {
+    writer.put(from);
+    writer.put(number);
+  }
+}
+
+Result<void> Pairs::load(ByteReader& in) {
+  done_ = in.get<Round>();
+  asked_ = in.get<Round>();
+  const bool open = in.get<std::uint8_t>() != 0;
+  Question question{.to = in.get<NodeId>()};
+  question.number = in.get<Round>();
+  question.asked = Instant(Duration(in.get<Duration::rep>()));
+  open_ = open ? std::optional(question) : std::nullopt;
+  answered_.clear();
+  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
+    const auto from = in.get<NodeId>();
+    answered_[from] = in.get<Round>();
+  }
+  if (in.ran_short()) return Error{"checkpoint", "a saved protocol is cut short"};
+  return {};
+}
+
+}  // namespace tessera

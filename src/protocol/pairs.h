@@ -1,0 +1,63 @@
+// AD-PSGD (Lian et al., 2018): nodes average in pairs while they train. The graph has two sides.
+// After every training a node of the first side asks a random neighbour, which is of the second:
+// the neighbour answers with its model as it is and moves halfway to the asker's, and the asker
+// moves halfway to the answer. Those who ask are never asked, so nobody waits for someone who
+// waits; training runs beside it, and what it changes is added to what averaging made of the model
+// meanwhile.
+//
+// One exchange is under way per asker. An answer that does not come is given up, and asking goes on
+// with another neighbour.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "node/node.h"
+#include "node/protocol.h"
+#include "protocol/ending.h"
+#include "topology/graph.h"
+
+namespace tessera {
+
+struct PairsOptions {
+  std::shared_ptr<const Graph> graph{};
+  std::shared_ptr<const std::vector<Side>> sides{};
+  Duration patience{};  // How long an answer may take.
+  Ending ending{};
+};
+
+class Pairs final : public Protocol {
+ public:
+  explicit Pairs(PairsOptions options) : options_(std::move(options)) {}
+
+  void on_start(Node& node) override;
+  void on_trained(Node& node) override;
+  void on_share(Node& node, NodeId from, Share share) override;
+  void on_wake(Node& node) override;
+  Round rounds_done() const override { return done_; }
+
+  void save(Bytes& out) const override;
+  Result<void> load(ByteReader& in) override;
+
+ private:
+  struct Question {
+    NodeId to = 0;
+    Round number = 0;
+    Instant asked{};
+  };
+
+  void ask_and_train(Node& node);
+  void ask(Node& node);
+  void answer(Node& node, NodeId from, const Share& question);
+
+  PairsOptions options_;
+  Round done_ = 0;   // Trainings.
+  Round asked_ = 0;  // Questions so far; a share's round is its question's number.
+  std::optional<Question> open_;
+  std::map<NodeId, Round> answered_;  // The last question of each who asked.
+};
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#include "protocol/pings.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace tessera {
+
+void Pings::on_start(Node& node) {
+  if (options_.ending.begin(node, done_)) node.train();
+}
+
+void Pings::on_wake(Node& node) {
+  if (options_.ending.reached(node, done_)) node.finish();
+}
+
+void Pings::on_trained(Node& node) {
+  std::vector<Share> shares = node.pack(done_, options_.pings);
+  CHECK(shares.size() == 1);
+  pong_ = node.encode(shares.front());
+  shares.front().asks = true;
+  const Payload ping = node.encode(shares.front());
+  Random random = node.random().fork("ping", node.age());
+  for (std::uint32_t i = 0; i < options_.pings; ++i) {
+    auto peer = static_cast<NodeId>(random.below(options_.nodes - 1));
+    peer += peer >= node.id();
+    node.send(ping, peer);
+  }
+  node.merge(pending_.evenly_weighted());
+  pending_.clear();
+  ++done_;
+  if (options_.ending.reached(node, done_)) return node.finish();
+  node.train();
+}
+
+void Pings::on_share(Node& node, NodeId from, Share share) {
+  if (share.asks && pong_.bytes) node.send(pong_, from);
+  if (!pending_.put(from, 0, std::move(share))) node.refuse("late");
+}
+
+void Pings::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put(done_);
+  writer.put<std::uint64_t>(pong_.bytes ? pong_.bytes->size() : 0);
+  if (pong_.bytes) writer.put_bytes(*pong_.bytes);
+  writer.put<std::uint64_t>(pong_.value_bytes);
+  pending_.save(out);
+}
+
+Result<void> Pings::load(ByteReader& in) {
+  done_ = in.get<Round>();
+  const ByteSpan pong = in.get_bytes(in.get<std::uint64_t>());
+  pong_ = {};
+  if (!pong.empty()) pong_.bytes = std::make_shared<const Bytes>(pong.begin(), pong.end());
+  pong_.value_bytes = in.get<std::uint64_t>();
+  return pending_.load(in);
+}
+
+}  // namespace tessera
