@@ -13,6 +13,7 @@ class TimedTrainer final : public Trainer {
       : trainer_(std::move(trainer)), seconds_(seconds) {}
   std::size_t dimension() const override { return trainer_->dimension(); }
   Vector initial_model() const override { return trainer_->initial_model(); }
+  std::vector<std::uint32_t> tensors() const override { return trainer_->tensors(); }
   void train(std::span<TrainJob> cohort) override {
     const Stopwatch watch;
     trainer_->train(cohort);

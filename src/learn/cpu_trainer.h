@@ -3,6 +3,7 @@
 // number of threads gives the same bits.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -19,6 +20,7 @@ using MakeNodeModel = std::function<std::unique_ptr<NodeModel>()>;
 
 struct CpuTrainerParts {
   Vector initial{};
+  std::vector<std::uint32_t> tensors{};  // See Trainer.
   MakeNodeModel make_model{};
   Task task{};
   std::shared_ptr<const Dataset> train{};

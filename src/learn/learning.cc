@@ -49,9 +49,11 @@ std::string describe(std::string_view model, std::size_t dimension, std::string_
 }
 
 Learning on_cpu(const LoadedData& data, const Partition& partition, const LearningOptions& options,
-                const Task& task, Vector initial, MakeNodeModel make_model) {
+                const Task& task, Vector initial, std::vector<std::uint32_t> tensors,
+                MakeNodeModel make_model) {
   Learning learning;
   learning.trainer = make_cpu_trainer({.initial = std::move(initial),
+                                       .tensors = std::move(tensors),
                                        .make_model = make_model,
                                        .task = task,
                                        .train = data.train,
@@ -74,7 +76,7 @@ Learning with_module(const LoadedData& data, const Partition& partition,
     throw std::invalid_argument("torchscript: modules train on device=cpu only");
   const auto module = std::make_shared<ScriptModule>(options.model, data.task);
   Learning learning = on_cpu(data, partition, options, module->task(), module->initial(),
-                             [module] { return module->make_node_model(); });
+                             module->tensors(), [module] { return module->make_node_model(); });
   learning.exporter = make_script_exporter(module->file());
   learning.description = describe("torchscript", module->initial().size(), "under autograd");
   return learning;
@@ -120,7 +122,8 @@ Learning make_learning(const LoadedData& data, const Partition& partition,
     const auto make_model = [model, by_hand, batch_max] {
       return by_hand ? make_net(model, batch_max) : make_reference_model(model);
     };
-    learning = on_cpu(data, partition, options, model.task, std::move(initial), make_model);
+    learning = on_cpu(data, partition, options, model.task, std::move(initial), model.tensors(),
+                      make_model);
     learning.description = describe(model.name, model.dimension(),
                                     by_hand ? "hand-written kernels" : "under autograd");
   }

@@ -35,6 +35,13 @@ std::size_t Model::dimension() const {
   return parameters.empty() ? 0 : parameters.back().offset + parameters.back().size;
 }
 
+std::vector<std::uint32_t> Model::tensors() const {
+  std::vector<std::uint32_t> lengths;
+  for (const Parameter& parameter : parameters)
+    lengths.push_back(static_cast<std::uint32_t>(parameter.size));
+  return lengths;
+}
+
 Vector initial_parameters(const Model& model, const Random& random) {
   Vector flat(model.dimension());
   for (const Parameter& parameter : model.parameters) {

@@ -68,6 +68,7 @@ struct Model {
   std::uint32_t outputs = 0;  // Numbers per sample: one per class, or one.
 
   std::size_t dimension() const;
+  std::vector<std::uint32_t> tensors() const;  // How long each parameter is, in order.
 };
 
 // Each parameter draws from a fork of its own name: the same bits on every machine, whatever else

@@ -43,6 +43,13 @@ TEST(Models, HaveThePapersNumberOfParameters) {
             stem + block(16, 16) + block(16, 32) + block(32, 64) + 64 * 10 + 10);
 }
 
+// sharing_test.cc cuts fragments of these lengths.
+TEST(Models, KnowHowLongTheirTensorsAre) {
+  EXPECT_EQ(build_model("gn-lenet", images(3, 32, 10)).tensors(),
+            (std::vector<std::uint32_t>{2'400, 32, 32, 32, 25'600, 32, 32, 32, 51'200, 64, 64, 64,
+                                        10'240, 10}));
+}
+
 TEST(Models, AreNamedAndOrderedAsPyTorchDoes) {
   const Model model = build_model("gn-lenet", images(3, 32, 10));
   const std::vector<std::string> expected = {"conv1.weight", "conv1.bias", "gn1.weight", "gn1.bias",

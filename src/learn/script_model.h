@@ -3,7 +3,10 @@
 // Internal to learn/: this header shows LibTorch.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "learn/torch.h"
@@ -25,6 +28,7 @@ class FlatScript {
 
   torch::jit::Module& module() { return module_; }
   Vector& flat() { return flat_; }
+  const std::vector<std::uint32_t>& tensors() const { return tensors_; }  // How long each is.
   std::size_t trained() const { return trained_; }
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
   // Buffers that are not in the flat vector, as the file had them.
@@ -33,6 +37,7 @@ class FlatScript {
  private:
   torch::jit::Module module_;
   Vector flat_;  // The tensors of the module are views of it.
+  std::vector<std::uint32_t> tensors_;
   std::size_t trained_ = 0;
   std::vector<torch::Tensor> parameters_;
   std::vector<std::pair<torch::Tensor, torch::Tensor>> others_;  // Buffer, and its first value.

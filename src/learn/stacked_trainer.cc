@@ -30,6 +30,7 @@ class StackedTrainer final : public Trainer {
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
+  std::vector<std::uint32_t> tensors() const override { return parts_.model.tensors(); }
   void save(Bytes& out) const override { save_velocities(velocities_, out); }
   Result<void> load(ByteReader& in) override { return load_velocities(in, velocities_); }
 

@@ -147,6 +147,8 @@ FlatScript::FlatScript(const std::string& file) : module_(load_module(file)) {
   if (parameters_.empty())
     throw std::invalid_argument(fmt::format("torchscript: '{}' has no parameters", file));
   flat_.resize(size);
+  for (const Tensor& tensor : flattened)
+    tensors_.push_back(static_cast<std::uint32_t>(tensor.numel()));
   std::size_t at = 0;
   for (std::size_t i = 0; i < flattened.size(); ++i) {
     Tensor& tensor = flattened[i];
@@ -178,6 +180,7 @@ ScriptModule::ScriptModule(std::string_view spec, const Task& task) : task_(task
   if (loss == "mse") task_.classes = 0;
   FlatScript script(file_);
   initial_ = script.flat();
+  tensors_ = script.tensors();
   try_module(*make_node_model(), file_, task_);
 }
 

@@ -16,9 +16,11 @@
 // generator, so its runs repeat to the bit on one thread only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "learn/node_model.h"
 
@@ -32,6 +34,8 @@ class ScriptModule {
   ~ScriptModule();
 
   const Vector& initial() const { return initial_; }
+  // How long each parameter and each floating-point buffer is, in the vector's order.
+  const std::vector<std::uint32_t>& tensors() const { return tensors_; }
   std::unique_ptr<NodeModel> make_node_model() const;
   // The task with the loss the spec asks for: classes is 0 for mse.
   const Task& task() const { return task_; }
@@ -41,6 +45,7 @@ class ScriptModule {
   std::string file_;
   Task task_;
   Vector initial_;
+  std::vector<std::uint32_t> tensors_;
 };
 
 }  // namespace tessera
