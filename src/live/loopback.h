@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "live/carrier.h"
 #include "live/transport.h"
 
 namespace tessera {
@@ -16,11 +17,13 @@ class LoopbackNetwork {
   // Members' addresses and keys are not looked at.
   std::unique_ptr<Transport> attach(NodeId self, std::span<const Member> members,
                                     const TransportOptions& options);
+  std::unique_ptr<Carrier> carrier(NodeId self);  // Its frames alone.
   // Breaks the connection between two nodes, or lets them connect again.
   void cut(NodeId a, NodeId b, bool broken);
 
- private:
   struct Hub;
+
+ private:
   std::shared_ptr<Hub> hub_;
 };
 

@@ -40,7 +40,7 @@ class Roster {
   static Result<Roster> parse(std::string_view text);
   static Result<Roster> read(const std::filesystem::path& path);
 
-  // Takes the next id, or `id` where one is asked for that nobody has had.
+  // The new member takes the next id.
   Result<NodeId> add(std::string name, std::string address, std::string public_key);
   Result<void> remove(std::string_view name);
 

@@ -41,7 +41,8 @@ struct TransportOptions {
   std::uint64_t dimension = 0;  // Length of the model's vector.
   QueuePolicy policy = QueuePolicy::back_pressure;
 
-  // Per peer. A message larger than the queue is let through when the queue is empty.
+  // Per peer. Under back_pressure a message is taken while the queue is below this, whatever its
+  // own size, so that a model larger than the queue still goes through.
   std::size_t queue_bytes = 64 << 20;
   // Sent but not yet confirmed, per peer: what drop_unsent() can no longer take back. Below the
   // product of bandwidth and round trip it limits throughput.

@@ -6,7 +6,9 @@
 // Refusals besides those of link.h:
 //   "unknown-key"   a valid handshake with a key that is not in the roster
 //   "handshake"     a connection that broke off or failed the handshake, or spoke no ZeroMQ
-//   "multipart"     a message in several parts; ours have one
+//   "multipart"     a message in several parts; ours have one. ZeroMQ joins the parts before we
+//                   see them and bounds only each of them, so a member (never a stranger) that
+//                   sends parts without end can still make us hold them.
 //   "not-a-member"  a frame from a member that was removed while connected
 #pragma once
 
@@ -14,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "live/carrier.h"
 #include "live/keys.h"
 #include "live/transport.h"
 
@@ -23,12 +26,17 @@ struct ZeroMqOptions {
   NodeId self = 0;
   KeyPair keys{};
   std::vector<Member> members{};  // The roster, ourselves included.
-  std::string bind_address{};     // host:port; empty takes our roster address. Port 0 takes any.
+  // host:port. Empty takes the port of our roster address on every interface, or on the loopback
+  // alone when that is where the roster puts us.
+  std::string bind_address{};
   TransportOptions link{};
 };
 
 // Throws std::invalid_argument when we are not in the roster, when our key is not the roster's, or
 // when the address cannot be bound.
 std::unique_ptr<Transport> make_zeromq_transport(ZeroMqOptions options);
+
+// The frames alone, for tests and benchmarks that do not keep the rules of a link.
+std::unique_ptr<Carrier> make_zeromq_carrier(const ZeroMqOptions& options);
 
 }  // namespace tessera

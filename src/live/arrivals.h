@@ -1,0 +1,52 @@
+// How long a peer may be silent before we stop waiting for it, learnt from its heartbeats: the mean
+// gap plus some mean deviations, each a moving average with the gains TCP uses for its
+// retransmission timer (Jacobson, "Congestion avoidance and control", 1988).
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/time.h"
+
+namespace tessera {
+
+class Arrivals {
+ public:
+  struct Limits {
+    Duration expected_gap{};  // Before anything is learnt.
+    double deviations = 0;
+    Duration floor{};
+    Duration ceiling{};
+  };
+  explicit Arrivals(Limits limits)
+      : limits_(limits), mean_s_(to_seconds(limits.expected_gap)), deviation_s_(mean_s_ / 2) {}
+
+  void heartbeat(Instant now) {
+    if (last_) learn(to_seconds(now - *last_));
+    last_ = now;
+  }
+  // The next gap says nothing about the peer: the connection was made anew.
+  void forget_last() { last_.reset(); }
+
+  Duration deadline() const {
+    const double seconds = mean_s_ + limits_.deviations * deviation_s_;
+    const Duration learnt(static_cast<Duration::rep>(seconds * 1e9));
+    return std::clamp(learnt, limits_.floor, limits_.ceiling);
+  }
+
+ private:
+  void learn(double gap_s) {
+    // A night of silence must not take as long to unlearn.
+    gap_s = std::min(gap_s, to_seconds(limits_.ceiling));
+    const double error_s = gap_s - mean_s_;
+    mean_s_ += error_s / 8;
+    deviation_s_ += ((error_s < 0 ? -error_s : error_s) - deviation_s_) / 4;
+  }
+
+  Limits limits_;
+  double mean_s_;
+  double deviation_s_;
+  std::optional<Instant> last_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,141 @@
+#include "live/frame.h"
+
+namespace tessera {
+namespace {
+
+enum Kind : std::uint8_t {  // On the wire: do not renumber.
+  kHello = 1,
+  kWelcome = 2,
+  kReject = 3,
+  kChunk = 4,
+  kAck = 5,
+  kHeartbeat = 6,
+  kGoodbye = 7,
+};
+
+struct HeadWriter {
+  ByteWriter out;
+
+  template <typename... T>
+  void put(std::uint8_t kind, T... values) {
+    out.put(kind);
+    (out.put(values), ...);
+  }
+  void operator()(const Hello& f) {
+    put(kHello, kLinkMagic, f.version, f.run, f.dimension, f.session, f.oldest);
+  }
+  void operator()(const Welcome& f) { put(kWelcome, f.session, f.next, f.window); }
+  void operator()(const Reject& f) { put(kReject, static_cast<std::uint8_t>(f.reason)); }
+  void operator()(const Chunk& f) { put(kChunk, f.number, f.total, f.offset); }
+  void operator()(const Ack& f) { put(kAck, f.session, f.received, f.released); }
+  void operator()(const Heartbeat&) { put(kHeartbeat); }
+  void operator()(const Goodbye&) { put(kGoodbye); }
+};
+
+// The fields are read in the order they are named in, whatever they hold; the caller asks the
+// reader afterwards whether they were there.
+Frame read_hello(ByteReader& in) {
+  Hello hello;
+  hello.version = in.get<std::uint16_t>();
+  hello.run = in.get<std::uint64_t>();
+  hello.dimension = in.get<std::uint64_t>();
+  hello.session = in.get<std::uint64_t>();
+  hello.oldest = in.get<std::uint64_t>();
+  return hello;
+}
+
+Frame read_welcome(ByteReader& in) {
+  Welcome welcome;
+  welcome.session = in.get<std::uint64_t>();
+  welcome.next = in.get<std::uint64_t>();
+  welcome.window = in.get<std::uint64_t>();
+  return welcome;
+}
+
+Frame read_chunk(ByteReader& in) {
+  Chunk chunk;
+  chunk.number = in.get<std::uint64_t>();
+  chunk.total = in.get<std::uint64_t>();
+  chunk.offset = in.get<std::uint64_t>();
+  chunk.payload = in.get_bytes(in.left());
+  return chunk;
+}
+
+Frame read_ack(ByteReader& in) {
+  Ack ack;
+  ack.session = in.get<std::uint64_t>();
+  ack.received = in.get<std::uint64_t>();
+  ack.released = in.get<std::uint64_t>();
+  return ack;
+}
+
+Result<Frame> read_body(std::uint8_t kind, ByteReader& in) {
+  switch (kind) {
+    case kHello:
+      if (in.left() >= sizeof kLinkMagic && in.get<std::uint32_t>() != kLinkMagic)
+        return Error{"magic", "a hello that is not tessera's"};
+      return read_hello(in);
+    case kWelcome:
+      return read_welcome(in);
+    case kReject: {
+      const auto reason = in.get<std::uint8_t>();
+      if (!in.ran_short() && (reason < 1 || reason > 3))
+        return Error{"reason", fmt::format("a rejection for reason {}, which is none", reason)};
+      return Frame(Reject{static_cast<RejectReason>(reason)});
+    }
+    case kChunk:
+      if (in.left() > 3 * sizeof(std::uint64_t) + kChunkBytesMax)
+        return Error{"oversized", fmt::format("a chunk of {} bytes", in.left())};
+      return read_chunk(in);
+    case kAck:
+      return read_ack(in);
+    case kHeartbeat:
+      return Frame(Heartbeat{});
+    case kGoodbye:
+      return Frame(Goodbye{});
+    default:
+      return Error{"kind", fmt::format("there is no frame of kind {}", kind)};
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(RejectReason reason) {
+  switch (reason) {
+    case RejectReason::version:
+      return "version";
+    case RejectReason::run:
+      return "run";
+    case RejectReason::dimension:
+      return "dimension";
+  }
+  return "unknown";
+}
+
+Bytes encode_head(const Frame& frame) {
+  Bytes bytes;
+  bytes.reserve(40);
+  std::visit(HeadWriter{ByteWriter(bytes)}, frame);
+  return bytes;
+}
+
+Bytes encode(const Frame& frame) {
+  Bytes bytes = encode_head(frame);
+  if (const Chunk* chunk = std::get_if<Chunk>(&frame)) ByteWriter(bytes).put_bytes(chunk->payload);
+  return bytes;
+}
+
+Result<Frame> decode_frame(ByteSpan bytes) {
+  if (bytes.empty()) return Error{"truncated", "an empty frame"};
+  ByteReader in(bytes);
+  const auto kind = in.get<std::uint8_t>();
+  Result<Frame> frame = read_body(kind, in);
+  if (!frame) return frame;
+  if (in.ran_short())
+    return Error{"truncated", fmt::format("{} bytes are too few for kind {}", bytes.size(), kind)};
+  if (in.left() != 0)
+    return Error{"trailing", fmt::format("{} bytes after a frame of kind {}", in.left(), kind)};
+  return frame;
+}
+
+}  // namespace tessera

@@ -1,0 +1,121 @@
+#include "live/outbox.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+bool Outbox::push(std::shared_ptr<const Bytes> message) {
+  CHECK(message != nullptr);
+  const std::size_t size = message->size() + kChunkCharge;
+  if (limits_.policy == QueuePolicy::back_pressure) {
+    if (!has_room()) return ++turned_away_, false;
+  } else {
+    while (!waiting_.empty() && queued_bytes_ + size > limits_.queue_bytes) {
+      queued_bytes_ -= waiting_.front()->size() + kChunkCharge;
+      waiting_.pop_front();
+      ++superseded_;
+    }
+  }
+  queued_bytes_ += size;
+  waiting_.push_back(std::move(message));
+  return true;
+}
+
+void Outbox::drop_unsent() {
+  superseded_ += waiting_.size();
+  waiting_.clear();
+  queued_bytes_ = 0;
+}
+
+std::uint64_t Outbox::chunks_of(const Bytes& message) const {
+  return std::max<std::uint64_t>(1,
+                                 (message.size() + limits_.chunk_bytes - 1) / limits_.chunk_bytes);
+}
+
+std::size_t Outbox::index_of(std::uint64_t number) const {
+  const auto after =
+      std::upper_bound(begun_.begin(), begun_.end(), number,
+                       [](std::uint64_t n, const Begun& begun) { return n < begun.first; });
+  CHECK(after != begun_.begin());
+  return static_cast<std::size_t>(after - begun_.begin()) - 1;
+}
+
+// What the chunks before `number` count for. All but a message's last one are full.
+std::uint64_t Outbox::position_of(std::uint64_t number) const {
+  if (number == end_) return end_position_;
+  const Begun& begun = begun_[index_of(number)];
+  return begun.position + (number - begun.first) * (limits_.chunk_bytes + kChunkCharge);
+}
+
+bool Outbox::allows(std::uint64_t cost) const {
+  const std::uint64_t in_flight = sent_position_ - received_position_;
+  const std::uint64_t held = sent_position_ - released_position_;
+  // Something must be able to move, whatever the limits.
+  return (in_flight == 0 || in_flight + cost <= limits_.in_flight_bytes) &&
+         (held == 0 || held + cost <= window_);
+}
+
+void Outbox::begin_next_message() {
+  std::shared_ptr<const Bytes> message = std::move(waiting_.front());
+  waiting_.pop_front();
+  queued_bytes_ -= message->size() + kChunkCharge;
+  const std::uint64_t count = chunks_of(*message);
+  const std::uint64_t size = message->size();
+  begun_.push_back({std::move(message), end_, count, end_position_});
+  end_ += count;
+  end_position_ += size + count * kChunkCharge;
+}
+
+std::optional<Chunk> Outbox::next() {
+  if (next_ == end_) {
+    if (waiting_.empty()) return std::nullopt;
+    // Not begun before its first chunk may go: until then it can still be dropped.
+    const std::size_t first = std::min(waiting_.front()->size(), limits_.chunk_bytes);
+    if (!allows(first + kChunkCharge)) return std::nullopt;
+    begin_next_message();
+  }
+  const Begun& begun = begun_[index_of(next_)];
+  const std::size_t offset = (next_ - begun.first) * limits_.chunk_bytes;
+  const std::size_t length = std::min(begun.message->size() - offset, limits_.chunk_bytes);
+  if (!allows(length + kChunkCharge)) return std::nullopt;
+  sent_position_ += length + kChunkCharge;
+  return Chunk{next_++, begun.message->size(), offset,
+               ByteSpan(*begun.message).subspan(offset, length)};
+}
+
+bool Outbox::confirm(std::uint64_t received, std::uint64_t released) {
+  if (received >= next_ || released > received) return false;
+  if (received > received_) {
+    received_ = received;
+    received_position_ = position_of(received + 1);
+    while (oldest_ < end_) {
+      Begun& begun = begun_[index_of(oldest_)];
+      if (begun.first + begun.count > received + 1) break;
+      begun.message.reset();
+      oldest_ = begun.first + begun.count;
+      ++messages_confirmed_;
+    }
+  }
+  if (released > released_) {
+    released_ = released;
+    released_position_ = position_of(released + 1);
+    while (!begun_.empty() && begun_.front().message == nullptr &&
+           begun_.front().first + begun_.front().count <= released + 1)
+      begun_.pop_front();
+  }
+  return true;
+}
+
+bool Outbox::resume(std::uint64_t next, std::uint64_t window) {
+  window_ = window;
+  if (next < oldest_ || next > end_) return false;
+  next_ = next;
+  sent_position_ = position_of(next);
+  received_ = next - 1;
+  received_position_ = sent_position_;
+  released_ = std::min(released_, received_);
+  released_position_ = std::min(released_position_, received_position_);
+  return true;
+}
+
+}  // namespace tessera
