@@ -143,6 +143,7 @@ Result<void> Simulation::load_nodes(ByteReader& in) {
     mail_[id].delay = Duration(in.get<std::int64_t>());
     rounds_told_[id] = in.get<Round>();
     rounds_seen_[id] = nodes_[id]->rounds_done();
+    ages_[id] = nodes_[id]->age();
     ++nodes_at_[rounds_seen_[id]];
     finished_seen_[id] = nodes_[id]->finished();
     if (finished_seen_[id]) ++nodes_finished_;

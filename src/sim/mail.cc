@@ -78,7 +78,7 @@ void Simulation::land(MessageId id, std::vector<NodeEvent>& batch) {
   Mail& inbox = mail_[to];
   ++inbox.heard;
   // A sender that came back from a crash may be younger than what it sent before.
-  const std::uint64_t age = nodes_[landing.from]->age();
+  const std::uint64_t age = ages_[landing.from];
   inbox.staleness += age - std::min(age, landing.sender_age);
   inbox.delay += now_ - landing.sent_at;
   batch.push_back({to, Arrived{landing.from, std::move(landing.payload)}});

@@ -62,6 +62,7 @@ Simulation::Simulation(SimulationParts parts)
       trainings_(parts.nodes),
       lives_(parts.nodes),
       mail_(parts.nodes),
+      ages_(parts.nodes, 0),
       rounds_seen_(parts.nodes, 0),
       rounds_told_(parts.nodes, 0),
       finished_seen_(parts.nodes, false) {
@@ -216,6 +217,7 @@ void Simulation::tell(Observer& observer) {
 }
 
 void Simulation::note_progress(NodeId id) {
+  ages_[id] = nodes_[id]->age();
   if (const Round round = nodes_[id]->rounds_done(); round != rounds_seen_[id]) {
     if (--nodes_at_[rounds_seen_[id]] == 0) nodes_at_.erase(rounds_seen_[id]);
     ++nodes_at_[round];

@@ -193,6 +193,7 @@ class Simulation {
   std::vector<std::optional<Training>> trainings_;  // Under way, by node.
   std::vector<Life> lives_;
   std::vector<Mail> mail_;
+  std::vector<std::uint64_t> ages_;  // The nodes', beside each other for whoever asks often.
   std::vector<Round> rounds_seen_, rounds_told_;  // By node: done, and told to observers.
   std::map<Round, std::uint32_t> nodes_at_;       // How many nodes have done so many rounds.
   std::vector<bool> finished_seen_;
