@@ -54,6 +54,10 @@ struct Recorded final : Meetings {
       if (who.first == round && chosen.count(node) > 0) found.push_back(who.second);
     return found;
   }
+  bool meet(NodeId from, NodeId to, Round round) const override {
+    return sent.at({round, from}).count(to) > 0;
+  }
+  bool fixed() const override { return false; }
   std::map<std::pair<Round, NodeId>, std::set<NodeId>> sent{};
 };
 

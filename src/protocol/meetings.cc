@@ -16,6 +16,10 @@ std::vector<NodeId> GraphMeetings::targets(NodeId node, Round round) const {
   return {peers.begin(), peers.end()};
 }
 
+bool GraphMeetings::meet(NodeId from, NodeId to, Round round) const {
+  return from < topology_->nodes() && topology_->graph(round)->has_edge(from, to);
+}
+
 EpidemicMeetings::EpidemicMeetings(std::uint32_t nodes, std::uint32_t fanout, Random random)
     : nodes_(nodes), fanout_(fanout), random_(random) {}
 
@@ -27,6 +31,19 @@ std::vector<NodeId> EpidemicMeetings::sources(NodeId node, Round round) const {
   return drawn_for(round)->sources[node];
 }
 
+// Not by way of drawn_for: a message that names a far round must not make us draw all of it and
+// forget the rounds under way.
+bool EpidemicMeetings::meet(NodeId from, NodeId to, Round round) const {
+  if (from >= nodes_) return false;
+  const std::vector<NodeId> chosen = draw(from, round);
+  return std::find(chosen.begin(), chosen.end(), to) != chosen.end();
+}
+
+std::vector<NodeId> EpidemicMeetings::draw(NodeId node, Round round) const {
+  Random own = random_.fork("round", round).fork("node", node);
+  return sample_peers(nodes_, node, fanout_, own);
+}
+
 std::shared_ptr<const EpidemicMeetings::Drawn> EpidemicMeetings::drawn_for(Round round) const {
   const std::lock_guard lock(mutex_);
   for (const auto& drawn : recent_)
@@ -35,8 +52,7 @@ std::shared_ptr<const EpidemicMeetings::Drawn> EpidemicMeetings::drawn_for(Round
   drawn->targets.resize(nodes_);
   drawn->sources.resize(nodes_);
   for (NodeId node = 0; node < nodes_; ++node) {
-    Random own = random_.fork("round", round).fork("node", node);
-    std::vector<NodeId> chosen = sample_peers(nodes_, node, fanout_, own);
+    std::vector<NodeId> chosen = draw(node, round);
     std::sort(chosen.begin(), chosen.end());
     for (const NodeId target : chosen) drawn->sources[target].push_back(node);
     drawn->targets[node] = std::move(chosen);

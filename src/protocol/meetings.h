@@ -19,6 +19,10 @@ class Meetings {
   virtual ~Meetings() = default;
   virtual std::vector<NodeId> targets(NodeId node, Round round) const = 0;  // Ascending.
   virtual std::vector<NodeId> sources(NodeId node, Round round) const = 0;  // Ascending.
+  // Whether `from` tells `to`. Cheap even for rounds nobody has reached: anyone may claim to be in
+  // one.
+  virtual bool meet(NodeId from, NodeId to, Round round) const = 0;
+  virtual bool fixed() const = 0;  // Whether every round is like the first.
 };
 
 // Both ways along the edges of the round's graph.
@@ -30,6 +34,8 @@ class GraphMeetings final : public Meetings {
   std::vector<NodeId> sources(NodeId node, Round round) const override {
     return targets(node, round);
   }
+  bool meet(NodeId from, NodeId to, Round round) const override;
+  bool fixed() const override { return !topology_->redrawn(); }
 
  private:
   std::shared_ptr<const Topology> topology_;
@@ -42,12 +48,15 @@ class EpidemicMeetings final : public Meetings {
   EpidemicMeetings(std::uint32_t nodes, std::uint32_t fanout, Random random);
   std::vector<NodeId> targets(NodeId node, Round round) const override;
   std::vector<NodeId> sources(NodeId node, Round round) const override;
+  bool meet(NodeId from, NodeId to, Round round) const override;
+  bool fixed() const override { return false; }
 
  private:
   struct Drawn {
     Round round = 0;
     std::vector<std::vector<NodeId>> targets{}, sources{};
   };
+  std::vector<NodeId> draw(NodeId node, Round round) const;  // Its targets, in random order.
   std::shared_ptr<const Drawn> drawn_for(Round round) const;
 
   std::uint32_t nodes_, fanout_;

@@ -54,10 +54,23 @@ PreparedProtocol make_asynchronous(Settings settings) {
           settings.ending.until};
 }
 
+// patience=none waits for ever, which is right where nothing is lost.
+PatienceOptions read_patience(Options& options) {
+  PatienceOptions patience;
+  if (!options.has("patience") || options.text("patience") == "none") return patience;
+  patience.most = options.duration("patience", Duration::zero());
+  if (patience.most <= Duration::zero()) options.refuse("patience", "must be above 0, or none");
+  patience.least = options.duration("patience_min", patience.most / 10);
+  if (patience.least > patience.most) options.refuse("patience_min", "must not be above patience");
+  return patience;
+}
+
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kMostRounds)));
   return make_rounds(std::make_shared<GraphMeetings>(context.topology),
-                     {.rounds = rounds, .weights = Weights::kMetropolisHastings});
+                     {.rounds = rounds,
+                      .weights = Weights::kMetropolisHastings,
+                      .patience = read_patience(options)});
 }
 
 PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& context) {
@@ -65,7 +78,7 @@ PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& conte
   const std::uint32_t fanout = read_fanout(options, context, 7);
   return make_rounds(
       std::make_shared<EpidemicMeetings>(context.nodes, fanout, context.random.fork("epidemic")),
-      {.rounds = rounds, .weights = Weights::kUniform});
+      {.rounds = rounds, .weights = Weights::kUniform, .patience = read_patience(options)});
 }
 
 PreparedProtocol prepare_divshare(Options& options, const ProtocolContext& context) {
@@ -130,7 +143,7 @@ PreparedProtocol prepare_swift(Options& options, const ProtocolContext& context)
 constexpr std::array kProtocols = {
     ProtocolKind{
         .name = "dpsgd",
-        .usage = "dpsgd:rounds=1000",
+        .usage = "dpsgd:rounds=1000,patience=none",
         .summary = "synchronous rounds with all neighbours of the topology (a redrawn one makes it "
                    "EL-Oracle)",
         .prepare = prepare_dpsgd,
@@ -138,7 +151,7 @@ constexpr std::array kProtocols = {
         .fixed_peers = true},
     ProtocolKind{
         .name = "epidemic",
-        .usage = "epidemic:fanout=7,rounds=1000",
+        .usage = "epidemic:fanout=7,rounds=1000,patience=none",
         .summary = "EL-Local: each round a node tells a few random others, whatever the topology",
         .prepare = prepare_epidemic,
         .synchronous = true},

@@ -1,90 +1,217 @@
 #include "protocol/rounds.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "base/check.h"
-#include "codec/wire.h"
+#include "protocol/saved_share.h"
 
 namespace tessera {
 namespace {
 
-// How far ahead of us a peer may be. On a fixed graph it is one round, on a redrawn one a few; a
-// peer beyond this is broken or hostile, and what it sends would only fill memory.
+// How far ahead of us a peer may be, and how many rounds to come we keep shares of. On a fixed
+// graph it is one round, on a redrawn one a few; a peer beyond this is broken or hostile, and what
+// it sends would only fill memory.
 constexpr Round kRoundsAhead = 256;
 
-float weight_of(Weights weights, std::size_t heard, const Share& share) {
-  if (weights == Weights::kUniform) return 1.0f / static_cast<float>(heard + 1);
-  return 1.0f / static_cast<float>(std::max<std::size_t>(heard, share.degree) + 1);
+float weight_of(Weights weights, std::size_t degree, const Share& share) {
+  if (weights == Weights::kUniform) return 1.0f / static_cast<float>(degree + 1);
+  return 1.0f / static_cast<float>(std::max<std::size_t>(degree, share.degree) + 1);
 }
 
 }  // namespace
 
 void Rounds::on_start(Node& node) {
-  if (round_ == options_.rounds) return node.finish();
-  node.train();
+  if (round_ >= options_.rounds) return node.finish();
+  if (!told_) return node.train();
+  // Restarted while waiting. What was said meanwhile is lost; the wait begins anew.
+  told_at_ = node.now();
+  wait_for_peers(node);
 }
 
 void Rounds::on_trained(Node& node) {
+  if (left_behind()) {
+    begin_round(round_of_most());
+    node.note("skipped");
+  }
   const std::vector<NodeId> targets = meetings_->targets(node.id(), round_);
   const std::vector<Share> shares = node.pack(round_, static_cast<std::uint32_t>(targets.size()));
   CHECK(shares.size() == 1);
   node.send(shares.front(), targets);
   told_ = true;
-  finish_round_if_all_heard(node);
+  told_at_ = node.now();
+  wait_for_peers(node);
 }
 
 void Rounds::on_share(Node& node, NodeId from, Share share) {
+  welcome_back(node, from, share.round);
   if (share.round < round_) return node.refuse("late");
-  if (share.round - round_ > kRoundsAhead) return node.refuse("early");
-  const std::vector<NodeId> sources = meetings_->sources(node.id(), share.round);
-  if (!std::binary_search(sources.begin(), sources.end(), from)) return node.refuse("stranger");
+  if (too_early(share.round)) return node.refuse("early");
+  const bool expected = share.round == round_
+                            ? std::binary_search(sources(node).begin(), sources(node).end(), from)
+                            : meetings_->meet(from, node.id(), share.round);
+  if (!expected) return node.refuse("stranger");
   const Round round = share.round;
   if (!heard_[round].emplace(from, std::move(share)).second) return node.refuse("duplicate");
+  if (!told_) return;
+  if (left_behind()) return join_the_others(node);
   finish_round_if_all_heard(node);
 }
 
-void Rounds::finish_round_if_all_heard(Node& node) {
-  if (!told_) return;
+void Rounds::on_wake(Node& node) {
+  if (patience_.endless() || !told_ || node.now() < deadline_) return;
+  const bool nobody_in_ours = heard_.find(round_) == heard_.end();
+  if (nobody_in_ours && !heard_.empty()) return join_the_others(node);
+  patience_.learn(node.now() - told_at_);
+  for (const NodeId peer : sources(node)) {
+    if (heard_[round_].count(peer) > 0) continue;
+    if (missed_.emplace(peer, Miss{round_, told_at_}).second) node.note("missed");
+  }
+  finish_round(node);
+}
+
+const std::vector<NodeId>& Rounds::sources(const Node& node) {
+  if (!sources_known_) {
+    sources_ = meetings_->sources(node.id(), round_);
+    sources_known_ = true;
+  }
+  return sources_;
+}
+
+// A node with patience may wake up any number of rounds behind, so it keeps whatever comes while
+// there is room.
+bool Rounds::too_early(Round round) const {
+  if (round >= options_.rounds) return true;
+  if (patience_.endless()) return round - round_ > kRoundsAhead;
+  return heard_.size() >= kRoundsAhead && heard_.find(round) == heard_.end();
+}
+
+// Whoever speaks is waited for again. A share that came too late for its round shows how long we
+// should have waited.
+void Rounds::welcome_back(Node& node, NodeId from, Round round) {
+  const auto found = missed_.find(from);
+  if (found == missed_.end()) return;
+  if (round == found->second.round) patience_.learn(node.now() - found->second.told);
+  missed_.erase(found);
+}
+
+bool Rounds::all_heard(Node& node) {
+  const auto heard = heard_.find(round_);
+  const std::size_t count = heard == heard_.end() ? 0 : heard->second.size();
+  if (count == sources(node).size()) return true;
+  if (missed_.empty()) return false;
+  return std::all_of(sources_.begin(), sources_.end(), [&](NodeId peer) {
+    return missed_.count(peer) > 0 || (count > 0 && heard->second.count(peer) > 0);
+  });
+}
+
+bool Rounds::finish_round_if_all_heard(Node& node) {
+  if (!all_heard(node)) return false;
+  if (!patience_.endless()) patience_.learn(node.now() - told_at_);
+  finish_round(node);
+  return true;
+}
+
+void Rounds::wait_for_peers(Node& node) {
+  if (finish_round_if_all_heard(node) || patience_.endless()) return;
+  deadline_ = node.now() + patience_.limit();
+  node.wake_after(patience_.limit());
+}
+
+// Averages with whoever told, and goes on.
+void Rounds::finish_round(Node& node) {
   const std::map<NodeId, Share>& heard = heard_[round_];
-  if (heard.size() < meetings_->sources(node.id(), round_).size()) return;
   std::vector<Contribution> others;
   for (const auto& [from, share] : heard)
-    others.push_back({weight_of(options_.weights, heard.size(), share), &share});
+    others.push_back({weight_of(options_.weights, sources(node).size(), share), &share});
   node.merge(others);
-  heard_.erase(round_);
-  ++round_;
-  told_ = false;
+  begin_round(round_ + 1);
   if (round_ == options_.rounds) return node.finish();
   node.train();
+}
+
+void Rounds::begin_round(Round round) {
+  round_ = round;
+  heard_.erase(heard_.begin(), heard_.lower_bound(round_));
+  told_ = false;
+  sources_known_ = false;
+}
+
+// The latest round that at least half of those we heard from have reached.
+Round Rounds::round_of_most() const {
+  std::map<NodeId, Round> newest;
+  for (const auto& [round, shares] : heard_)
+    for (const auto& [from, share] : shares) newest[from] = round;
+  if (newest.empty()) return round_;
+  std::vector<Round> reached;
+  for (const auto& [from, round] : newest) reached.push_back(round);
+  const auto middle = reached.begin() + static_cast<std::ptrdiff_t>((reached.size() - 1) / 2);
+  std::nth_element(reached.begin(), middle, reached.end());
+  return *middle;
+}
+
+// On a fixed graph a neighbour that waits for us is a round ahead at most.
+bool Rounds::left_behind() const {
+  if (patience_.endless() || !meetings_->fixed() || heard_.empty()) return false;
+  if (heard_.rbegin()->first <= round_ + 1) return false;
+  return round_of_most() > round_ + 1;
+}
+
+void Rounds::join_the_others(Node& node) {
+  begin_round(round_of_most());
+  node.note("skipped");
+  finish_round(node);
+}
+
+std::string Rounds::waiting_for() const {
+  if (!told_) return {};
+  std::vector<NodeId> silent;
+  const auto heard = heard_.find(round_);
+  for (const NodeId peer : sources_)
+    if (heard == heard_.end() || heard->second.count(peer) == 0) silent.push_back(peer);
+  return fmt::format("round {} from nodes {}", round_, fmt::join(silent, ", "));
 }
 
 void Rounds::save(Bytes& out) const {
   ByteWriter writer(out);
   writer.put(round_);
   writer.put<std::uint8_t>(told_);
+  writer.put(told_at_.time_since_epoch().count());
+  writer.put(deadline_.time_since_epoch().count());
+  patience_.save(writer);
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(missed_.size()));
+  for (const auto& [peer, miss] : missed_) {
+    writer.put(peer);
+    writer.put(miss.round);
+    writer.put(miss.told.time_since_epoch().count());
+  }
   std::uint32_t count = 0;
   for (const auto& [round, shares] : heard_) count += static_cast<std::uint32_t>(shares.size());
   writer.put(count);
-  const Codec exact = parse_codec("raw32+f32");
-  for (const auto& [round, shares] : heard_) {
-    for (const auto& [from, share] : shares) {
-      const Encoded encoded = encode(share, exact, {.sender = from}, Random(0));
-      writer.put<std::uint64_t>(encoded.bytes.size());
-      writer.put_bytes(encoded.bytes);
-    }
-  }
+  for (const auto& [round, shares] : heard_)
+    for (const auto& [from, share] : shares) save_share(from, share, out);
 }
 
 Result<void> Rounds::load(ByteReader& in) {
-  round_ = in.get<Round>();
+  const auto moment = [&in] { return Instant(Duration(in.get<Duration::rep>())); };
+  begin_round(in.get<Round>());
   told_ = in.get<std::uint8_t>() != 0;
+  told_at_ = moment();
+  deadline_ = moment();
+  patience_.load(in);
+  missed_.clear();
+  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
+    const auto peer = in.get<NodeId>();
+    Miss& miss = missed_[peer];
+    miss.round = in.get<Round>();
+    miss.told = moment();
+  }
   heard_.clear();
   for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
-    const ByteSpan bytes = in.get_bytes(in.get<std::uint64_t>());
-    if (in.ran_short()) break;
-    Result<Message> message = decode(bytes);
+    Result<Message> message = load_share(in);
     if (!message.ok()) return message.error();
     const Round round = message->share.round;
     heard_[round].emplace(message->envelope.sender, std::move(message->share));

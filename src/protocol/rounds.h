@@ -2,44 +2,71 @@
 // of theirs, average, repeat. Waits for neighbours only, so two nodes far apart in the graph may be
 // several rounds apart in time. Epidemic Learning (de Vos et al., 2023) differs in whom a node
 // meets and in the weights.
+//
+// With patience, nobody waits for ever. A peer that has not told by the deadline has missed the
+// round: its weight is the node's own, and it is not waited for again before something is heard
+// from it. A node that finds that the others have gone on without it, because it was slow, cut off
+// or restarted, skips the rounds in between and joins them in theirs.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "node/node.h"
 #include "node/protocol.h"
 #include "protocol/meetings.h"
+#include "protocol/patience.h"
 
 namespace tessera {
 
 enum class Weights {
   kMetropolisHastings,  // 1 / (max(own degree, sender's degree) + 1): doubly stochastic on any
                         // graph.
-  kUniform,             // 1 / (messages heard + 1).
+  kUniform,             // 1 / (own degree + 1), the degree being how many tell us this round.
 };
 
 struct RoundsOptions {
   Round rounds = 0;
   Weights weights = Weights::kMetropolisHastings;
+  PatienceOptions patience{};
 };
 
 class Rounds final : public Protocol {
  public:
   Rounds(std::shared_ptr<const Meetings> meetings, RoundsOptions options)
-      : meetings_(std::move(meetings)), options_(options) {}
+      : meetings_(std::move(meetings)), options_(options), patience_(options.patience) {}
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
   void on_share(Node& node, NodeId from, Share share) override;
+  void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }
+  std::string waiting_for() const override;
 
   void save(Bytes& out) const override;
   Result<void> load(ByteReader& in) override;
 
  private:
-  void finish_round_if_all_heard(Node& node);
+  struct Miss {
+    Round round = 0;
+    Instant told{};  // When we had told our own share of it.
+  };
+
+  const std::vector<NodeId>& sources(const Node& node);
+  bool too_early(Round round) const;
+  void welcome_back(Node& node, NodeId from, Round round);
+  bool all_heard(Node& node);
+  bool finish_round_if_all_heard(Node& node);
+  void wait_for_peers(Node& node);
+  void finish_round(Node& node);
+  void begin_round(Round round);
+
+  Round round_of_most() const;
+  bool left_behind() const;
+  void join_the_others(Node& node);
 
   std::shared_ptr<const Meetings> meetings_;
   RoundsOptions options_;
@@ -47,6 +74,12 @@ class Rounds final : public Protocol {
   bool told_ = false;  // Trained and sent this round.
   // By round, then by sender: sums run in the order of senders, not of arrival.
   std::map<Round, std::map<NodeId, Share>> heard_;
+  std::vector<NodeId> sources_;  // Who tells us this round; asked for when first needed.
+  bool sources_known_ = false;
+
+  Patience patience_;
+  Instant told_at_{}, deadline_{};
+  std::map<NodeId, Miss> missed_;  // Peers that are not waited for, and what they missed.
 };
 
 }  // namespace tessera

@@ -7,6 +7,8 @@
 namespace tessera {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Node 1 of a line 0 - 1 - 2, two parameters, full sharing.
 using Middle = OneNode;
 
@@ -76,6 +78,132 @@ TEST(Rounds, TurnsAwayWhatIsNotForIt) {
   EXPECT_EQ(middle.refused("late"), 1u);
 }
 
+TEST(Rounds, SaysWhomItWaitsFor) {
+  Middle middle;
+  middle.starts();
+  EXPECT_EQ(middle.node.waiting_for(), "");
+  middle.trains_to({0, 0});
+  EXPECT_EQ(middle.node.waiting_for(), "round 0 from nodes 0, 2");
+  middle.hears(0, 0, {0, 0});
+  EXPECT_EQ(middle.node.waiting_for(), "round 0 from nodes 2");
+}
+
+// Steady waits of a second with a deviation that dies away: the limit comes down to the floor's
+// reach; a single long wait raises it at once.
+TEST(Patience, LearnsFromWaits) {
+  Patience patience({.least = 500ms, .most = 10s});
+  EXPECT_FALSE(patience.endless());
+  EXPECT_EQ(patience.limit(), 10s);
+  patience.learn(1s);
+  EXPECT_EQ(patience.limit(), 3s);  // One second and four times a half.
+  for (int i = 0; i < 100; ++i) patience.learn(1s);
+  EXPECT_NEAR(to_seconds(patience.limit()), 1, 0.01);
+  patience.learn(3s);  // Deviation 0.5, mean 1.25.
+  EXPECT_NEAR(to_seconds(patience.limit()), 3.25, 0.01);
+  for (int i = 0; i < 200; ++i) patience.learn(Duration::zero());
+  EXPECT_EQ(patience.limit(), 500ms);
+  for (int i = 0; i < 50; ++i) patience.learn(1h);  // Counted as no more than one may last.
+  EXPECT_EQ(patience.limit(), 10s);
+  EXPECT_TRUE(Patience().endless());
+}
+
+Middle patient() {
+  return Middle({.protocol = "dpsgd:rounds=100,patience=8s,patience_min=2s"});
+}
+
+// Own (3, 3) and node 0's (0, 0): a third each, and the silent node 2's third is our own.
+TEST(Rounds, WithPatienceGoesOnWithoutAPeerUntilItSpeaksAgain) {
+  Middle middle = patient();
+  middle.starts();
+  middle.trains_to({3, 3});
+  middle.hears(0, 0, {0, 0});
+  middle.waits_until(7s);
+  EXPECT_EQ(middle.node.rounds_done(), 0u);
+  middle.waits_until(8s);
+  EXPECT_EQ(middle.node.rounds_done(), 1u);
+  EXPECT_EQ(middle.node.model(), (Vector{2, 2}));
+  EXPECT_EQ(middle.noted("missed"), 1u);
+
+  middle.trains_to({3, 3});
+  middle.hears(0, 1, {0, 0});  // All there is to wait for.
+  EXPECT_EQ(middle.node.rounds_done(), 2u);
+  EXPECT_EQ(middle.noted("missed"), 1u);
+
+  middle.hears(2, 0, {9, 9});
+  EXPECT_EQ(middle.refused("late"), 1u);
+  middle.trains_to({3, 3});
+  middle.hears(0, 2, {0, 0});
+  EXPECT_EQ(middle.node.rounds_done(), 2u);  // It has spoken, so it is waited for.
+  middle.hears(2, 2, {0, 0});
+  EXPECT_EQ(middle.node.rounds_done(), 3u);
+}
+
+TEST(Rounds, WithPatienceJoinsTheOthersInTheirRound) {
+  Middle middle = patient();
+  middle.starts();
+  middle.hears(0, 1, {3, 3});
+  middle.hears(0, 40, {9, 9});  // One peer of one: while we train, the world has moved on.
+  middle.hears(2, 41, {0, 0});
+  middle.trains_to({0, 0});
+  EXPECT_EQ(middle.world.last_share().round, 40u);
+  EXPECT_EQ(middle.node.rounds_done(), 40u);
+  middle.hears(2, 40, {0, 0});
+  EXPECT_EQ(middle.node.model(), (Vector{3, 3}));
+  EXPECT_EQ(middle.node.rounds_done(), 41u);
+  EXPECT_EQ(middle.noted("skipped"), 1u);
+
+  middle.trains_to({0, 0});  // Waiting in 41, with 2's share; then both are far ahead.
+  middle.hears(0, 50, {6, 6});
+  EXPECT_EQ(middle.node.rounds_done(), 41u);  // Half of them say 41.
+  middle.hears(2, 50, {6, 6});
+  EXPECT_EQ(middle.node.rounds_done(), 51u);
+  EXPECT_EQ(middle.node.model(), (Vector{4, 4}));
+  EXPECT_EQ(middle.noted("skipped"), 2u);
+}
+
+TEST(Rounds, WithPatienceAStaleRoundIsLeftAtItsDeadline) {
+  Middle middle(
+      {.topology = "full:redraw=no", .protocol = "epidemic:fanout=2,rounds=9000,patience=8s"});
+  middle.starts();
+  middle.trains_to({0, 0});
+  middle.hears(0, 5000, {6, 6});  // Meetings change, so a later round alone proves nothing.
+  EXPECT_EQ(middle.node.rounds_done(), 0u);
+  middle.waits_until(8s);
+  EXPECT_EQ(middle.node.rounds_done(), 5001u);
+  EXPECT_EQ(middle.node.model(), (Vector{2, 2}));
+}
+
+TEST(Rounds, ARestartedNodeGoesOnWhereItWas) {
+  Middle waiting = patient();
+  waiting.starts();
+  waiting.trains_to({3, 3});
+  waiting.hears(0, 0, {0, 0});
+  waiting.waits_until(5s);
+  waiting.restarts();
+  EXPECT_EQ(waiting.world.trainings, 0);  // It has told this round and waits for the other.
+  waiting.waits_until(12s);
+  EXPECT_EQ(waiting.node.rounds_done(), 0u);
+  waiting.waits_until(13s);
+  EXPECT_EQ(waiting.node.rounds_done(), 1u);
+  EXPECT_EQ(waiting.node.model(), (Vector{2, 2}));
+
+  waiting.restarts();  // While it trains: that is lost.
+  EXPECT_EQ(waiting.world.trainings, 1);
+  EXPECT_EQ(waiting.world.training, (Vector{2, 2}));
+  waiting.trains_to({0, 0});
+  EXPECT_EQ(waiting.node.rounds_done(), 1u);
+  waiting.hears(0, 1, {0, 0});
+  EXPECT_EQ(waiting.node.rounds_done(), 2u);  // Node 2's miss was saved too.
+}
+
+// A peer that claims ever later rounds is heard out only so far.
+TEST(Rounds, KeepsABoundedNumberOfRoundsToCome) {
+  Middle middle({.protocol = "dpsgd:rounds=100000,patience=8s"});
+  middle.starts();
+  for (Round round = 10; round < 1000; ++round) middle.hears(0, round, {0, 0});
+  EXPECT_EQ(middle.refused("early"), 990u - 256);
+}
+
 TEST(Epidemic, SourcesAreThoseWhoChoseUs) {
   const EpidemicMeetings meetings(10, 3, Random(4));
   for (const Round round : {0u, 1u, 9u, 0u}) {
@@ -85,6 +213,11 @@ TEST(Epidemic, SourcesAreThoseWhoChoseUs) {
       for (const NodeId target : meetings.targets(node, round)) {
         const auto sources = meetings.sources(target, round);
         EXPECT_TRUE(std::binary_search(sources.begin(), sources.end(), node));
+      }
+      for (NodeId other = 0; other < 10; ++other) {
+        const auto sources = meetings.sources(node, round);
+        EXPECT_EQ(meetings.meet(other, node, round),
+                  std::binary_search(sources.begin(), sources.end(), other));
       }
       heard += meetings.sources(node, round).size();
     }
@@ -96,7 +229,8 @@ TEST(Epidemic, SourcesAreThoseWhoChoseUs) {
 TEST(Protocols, RefuseWhatCannotBe) {
   const std::shared_ptr<const Topology> topology = make_topology("ring", 4, Random(1));
   for (const char* spec :
-       {"dpsdg", "dpsgd:rounds=-1", "dpsgd:round=3", "epidemic:fanout=4", "epidemic:fanout=0"})
+       {"dpsdg", "dpsgd:rounds=-1", "dpsgd:round=3", "epidemic:fanout=4", "epidemic:fanout=0",
+        "dpsgd:patience=0s", "dpsgd:patience=1s,patience_min=2s"})
     EXPECT_THROW((void)prepare_protocol(spec, {.nodes = 4, .topology = topology}),
                  std::invalid_argument)
         << spec;

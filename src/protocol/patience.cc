@@ -1,0 +1,40 @@
+#include "protocol/patience.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tessera {
+
+Duration Patience::limit() const {
+  CHECK(!endless());
+  if (!learnt_) return options_.most;
+  return std::clamp(mean_ + 4 * deviation_, options_.least, options_.most);
+}
+
+void Patience::learn(Duration wait) {
+  wait = std::min(wait, options_.most);
+  if (!learnt_) {
+    learnt_ = true;
+    mean_ = wait;
+    deviation_ = wait / 2;
+    return;
+  }
+  const Duration off = wait > mean_ ? wait - mean_ : mean_ - wait;
+  deviation_ += (off - deviation_) / 4;
+  mean_ += (wait - mean_) / 8;
+}
+
+void Patience::save(ByteWriter& out) const {
+  out.put<std::uint8_t>(learnt_);
+  out.put(mean_.count());
+  out.put(deviation_.count());
+}
+
+void Patience::load(ByteReader& in) {
+  learnt_ = in.get<std::uint8_t>() != 0;
+  mean_ = Duration(in.get<Duration::rep>());
+  deviation_ = Duration(in.get<Duration::rep>());
+}
+
+}  // namespace tessera
