@@ -16,6 +16,9 @@
 #if TESSERA_WITH_LEARN
 #include "learn/train_bench.h"
 #endif
+#if TESSERA_WITH_LIVE
+#include "live/transport_bench.h"
+#endif
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"
@@ -43,6 +46,10 @@ constexpr std::array kBenchmarks = {
 #if TESSERA_WITH_LEARN
     Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
               bench_training},
+#endif
+#if TESSERA_WITH_LIVE
+    Benchmark{"transport", "encrypted links beside ZeroMQ alone, plain and with CURVE",
+              bench_transport},
 #endif
 };
 

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-struct Event {
+struct LoopbackEvent {
   enum class Kind { frame, answer, disconnected } kind = Kind::frame;
   NodeId from = 0;
   std::uint64_t connection = 0;
@@ -27,7 +27,7 @@ struct Event {
 // One lock for the whole network: it is for tests, where being right is worth more than being fast.
 struct LoopbackNetwork::Hub {
   struct Port {
-    std::deque<Event> events{};
+    std::deque<LoopbackEvent> events{};
     bool woken = false;
     std::map<NodeId, std::uint64_t> connections{};  // Ours, by peer.
   };
@@ -47,7 +47,7 @@ struct LoopbackNetwork::Hub {
     const auto found = port.connections.find(peer);
     if (found == port.connections.end()) return;
     owners.erase(found->second);
-    port.events.push_back({Event::Kind::disconnected, peer, found->second, {}});
+    port.events.push_back({LoopbackEvent::Kind::disconnected, peer, found->second, {}});
     port.connections.erase(found);
   }
 };
@@ -102,7 +102,7 @@ class LoopbackCarrier final : public Carrier {
     const auto found = port.connections.find(peer);
     if (found == port.connections.end()) return;
     hub_->ports.at(peer).events.push_back(
-        {Event::Kind::frame, self_, found->second, std::move(bytes)});
+        {LoopbackEvent::Kind::frame, self_, found->second, std::move(bytes)});
     hub_->news.notify_all();
   }
 
@@ -112,7 +112,7 @@ class LoopbackCarrier final : public Carrier {
     const auto owner = hub_->owners.find(connection);
     if (owner == hub_->owners.end()) return;
     hub_->ports[owner->second].events.push_back(
-        {Event::Kind::answer, self_, connection, Bytes(frame.begin(), frame.end())});
+        {LoopbackEvent::Kind::answer, self_, connection, Bytes(frame.begin(), frame.end())});
     hub_->news.notify_all();
   }
 
@@ -124,21 +124,21 @@ class LoopbackCarrier final : public Carrier {
   }
 
   bool collect(CarrierEvents& events) override {
-    std::deque<Event> arrived;
+    std::deque<LoopbackEvent> arrived;
     std::map<NodeId, std::uint64_t> ours;
     {
       const std::lock_guard lock(hub_->mutex);
       arrived.swap(hub_->ports[self_].events);
       ours = hub_->ports[self_].connections;
     }
-    for (const Event& event : arrived) {
+    for (const LoopbackEvent& event : arrived) {
       // What is left of a connection that has a successor concerns nobody.
       const auto current = ours.find(event.from);
       const bool replaced = current != ours.end() && current->second != event.connection;
-      if (event.kind != Event::Kind::frame && replaced) continue;
-      if (event.kind == Event::Kind::disconnected)
+      if (event.kind != LoopbackEvent::Kind::frame && replaced) continue;
+      if (event.kind == LoopbackEvent::Kind::disconnected)
         events.on_disconnected(event.from, "nobody is there");
-      else if (event.kind == Event::Kind::answer)
+      else if (event.kind == LoopbackEvent::Kind::answer)
         events.on_answer(event.from, event.bytes);
       else
         events.on_frame(event.from, std::to_string(event.connection), event.bytes);
