@@ -27,8 +27,13 @@ struct Command {
 Action add_bench(CLI::App& parser);
 Action add_compare(CLI::App& parser);
 Action add_inspect(CLI::App& parser);
+Action add_launch(CLI::App& parser);
 Action add_list(CLI::App& parser);
+Action add_node(CLI::App& parser);
+Action add_replay(CLI::App& parser);
+Action add_report(CLI::App& parser);
 Action add_sim(CLI::App& parser);
+Action add_status(CLI::App& parser);
 Action add_train(CLI::App& parser);
 
 }  // namespace tessera

@@ -22,6 +22,13 @@ namespace {
 constexpr std::array kCommands = {
     Command{"sim", "Simulates a network of nodes in virtual time", add_sim},
     Command{"train", "Trains one node on all the data: the baseline to try first", add_train},
+    Command{"report", "Makes one HTML page of runs, or a CSV file of their rows", add_report},
+#if TESSERA_WITH_LIVE
+    Command{"launch", "Runs a network of nodes as processes on this machine", add_launch},
+    Command{"node", "Runs one node as a live peer", add_node},
+    Command{"status", "Asks running nodes how they are", add_status},
+    Command{"replay", "Drives a node through what a live one recorded", add_replay},
+#endif
     Command{"compare", "Puts finished runs beside each other", add_compare},
     Command{"inspect", "Shows what an experiment is: topology, who holds which classes",
             add_inspect},

@@ -1,0 +1,75 @@
+// `tessera report`: runs as one HTML page, or their rows as CSV.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "report/metrics_csv.h"
+#include "report/page.h"
+#include "report/stored_run.h"
+
+namespace tessera {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> folders{};
+  std::string out = "report.html";
+  std::string csv{};
+  PageOptions page{};
+};
+
+void write(const std::string& path, const Result<std::string>& text, std::size_t runs) {
+  if (!text.ok()) throw std::runtime_error(text.error().message);
+  const auto written = write_file(path, bytes_of(*text));
+  if (!written.ok()) throw std::runtime_error(written.error().message);
+  fmt::print("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
+             show_bytes(static_cast<double>(text->size())));
+}
+
+int report(const Arguments& arguments) {
+  const FoundRuns found = find_runs(arguments.folders);
+  for (const Error& error : found.left_out) fmt::print(stderr, "left out: {}\n", error.message);
+  if (found.runs.empty()) return 1;
+  for (const StoredRun& run : found.runs)
+    if (!run.finished())
+      fmt::print(stderr, "{} is not finished: it is shown as far as it is\n", run.name);
+  if (!arguments.csv.empty()) {
+    write(arguments.csv, metrics_csv(found.runs), found.runs.size());
+  } else {
+    if (!has_page())
+      throw std::invalid_argument(
+          "this build has no page: uPlot was not there when it was configured. Install npm and "
+          "configure again, or take the rows with --csv=rows.csv");
+    const Result<std::string> data = page_data(found, arguments.page);
+    if (!data.ok()) throw std::runtime_error(data.error().message);
+    write(arguments.out, page_with(*data, false), found.runs.size());
+  }
+  return found.left_out.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Action add_report(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  parser.add_option("runs", arguments->folders, "Runs' folders, or folders that hold such folders")
+      ->required();
+  parser.add_option("--out", arguments->out, "The page (default: report.html)");
+  parser.add_option("--csv", arguments->csv,
+                    "Instead of a page: every row of every run as CSV, into this file");
+  parser.add_option("--title", arguments->page.title, "Its title (default: the runs' names)");
+  parser.add_option("--rows", arguments->page.rows_max,
+                    "Rows drawn of each run (default: as many as keep the page near 1 MB)");
+  parser.footer(
+      "Examples:\n"
+      "  tessera report runs/full runs/jwins --out=report.html\n"
+      "  tessera report runs --csv=rows.csv");
+  return [arguments](const std::string&) { return report(*arguments); };
+}
+
+}  // namespace tessera

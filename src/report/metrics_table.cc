@@ -1,0 +1,101 @@
+#include "report/metrics_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/files.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// Appends a row. Rows of one file have the same figures in the same order, so the column is nearly
+// always the next one.
+void append_row(MetricsTable& table, const nlohmann::ordered_json& row) {
+  std::size_t next = 0;
+  for (const auto& [name, value] : row.items()) {
+    if (!value.is_number()) continue;
+    std::size_t at = next;
+    if (at >= table.columns.size() || table.columns[at].name != name)
+      for (at = 0; at < table.columns.size() && table.columns[at].name != name;) ++at;
+    if (at == table.columns.size())
+      table.columns.push_back({name, std::vector<double>(table.rows, kNone)});
+    table.columns[at].values.push_back(value.get<double>());
+    next = at + 1;
+  }
+  ++table.rows;
+  for (auto& column : table.columns) column.values.resize(table.rows, kNone);
+}
+
+// The row of [begin, end) with the smallest value times `sign`; `end` when none has a value.
+std::size_t extreme(const std::vector<double>& values, std::size_t begin, std::size_t end,
+                    double sign) {
+  std::size_t best = end;
+  for (std::size_t i = begin; i < end; ++i)
+    if (!std::isnan(values[i]) && (best == end || sign * values[i] < sign * values[best])) best = i;
+  return best;
+}
+
+struct Watched {
+  std::string_view column;
+  double sign;
+};
+constexpr std::array kWatched = {Watched{"accuracy", 1}, Watched{"accuracy", -1},
+                                 Watched{"loss", 1}, Watched{"loss", -1}, Watched{"queue_max", -1}};
+
+}  // namespace
+
+const MetricsTable::Column* MetricsTable::find(std::string_view name) const {
+  for (const Column& column : columns)
+    if (column.name == name) return &column;
+  return nullptr;
+}
+
+Result<MetricsTable> read_metrics(const std::filesystem::path& path) {
+  MetricsTable table;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return table;
+  const Result<std::string> text = read_text_file(path);
+  if (!text.ok()) return text.error();
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text->find('\n', begin)) != text->npos; begin = end + 1) {
+    const char* line = text->data() + begin;
+    const auto row = nlohmann::ordered_json::parse(line, text->data() + end, nullptr, false);
+    if (!row.is_object())
+      return Error{"json", fmt::format("{}: line {} is not a row of figures", path.string(),
+                                       table.rows + 1)};
+    append_row(table, row);
+  }
+  return table;
+}
+
+std::vector<std::size_t> rows_to_draw(const MetricsTable& table, std::size_t rows_max) {
+  std::vector<std::size_t> rows;
+  if (table.rows <= std::max<std::size_t>(rows_max, 2)) {
+    for (std::size_t i = 0; i < table.rows; ++i) rows.push_back(i);
+    return rows;
+  }
+  const std::size_t stretches =
+      std::max<std::size_t>(1, (rows_max > 2 ? rows_max - 2 : 0) / kWatched.size());
+  std::set<std::size_t> kept = {0, table.rows - 1};
+  for (std::size_t s = 0; s < stretches; ++s) {
+    const std::size_t begin = s * table.rows / stretches;
+    const std::size_t end = (s + 1) * table.rows / stretches;
+    for (const Watched& watched : kWatched) {
+      const MetricsTable::Column* column = table.find(watched.column);
+      const std::size_t row = column ? extreme(column->values, begin, end, watched.sign) : end;
+      if (row < end) kept.insert(row);
+    }
+  }
+  rows.assign(kept.begin(), kept.end());
+  return rows;
+}
+
+}  // namespace tessera

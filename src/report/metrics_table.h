@@ -1,0 +1,34 @@
+// metrics.jsonl as columns: one of numbers for every figure that any row has.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tessera {
+
+struct MetricsTable {
+  struct Column {
+    std::string name{};
+    std::vector<double> values{};  // NaN where a row lacks the figure.
+  };
+  std::vector<Column> columns{};  // In the order in which they first appear.
+  std::size_t rows = 0;
+
+  const Column* find(std::string_view name) const;
+};
+
+// A run that is still going may end in half a line, which is left for the next reading. A file that
+// is not there yet is a table without rows.
+Result<MetricsTable> read_metrics(const std::filesystem::path& path);
+
+// The rows to draw when there are more than `rows_max`: the first, the last, and of every stretch
+// of rows those where accuracy, loss and queues are lowest or highest. So whatever a curve reaches
+// is in the picture, at its place, and every point drawn was measured.
+std::vector<std::size_t> rows_to_draw(const MetricsTable& table, std::size_t rows_max);
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+// One HTML page that shows runs: scripts, styles and figures in a single file that asks the network
+// for nothing when it is opened. What it looks like is written in web/; the build puts those files
+// together with uPlot and into the program. A build that could not fetch uPlot has no page, and
+// says so.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+#include "report/stored_run.h"
+
+namespace tessera {
+
+struct PageOptions {
+  std::string title{};              // Empty: the names of the runs.
+  std::size_t rows_max = 0;         // Rows drawn per run and seed; 0: as many as keep it small.
+  bool live = false;                // Asks its server for new figures every second.
+  std::size_t values_max = 180000;  // Together, when rows_max is 0: some 1.2 MB of text.
+};
+
+// Whether this build has the page.
+bool has_page();
+
+// The figures behind a page, as JSON that may stand inside a script element.
+Result<std::string> page_data(const FoundRuns& found, const PageOptions& options);
+// The whole page around such figures. Call it only where has_page().
+std::string page_with(const std::string& data, bool live);
+
+}  // namespace tessera

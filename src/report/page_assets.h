@@ -1,0 +1,11 @@
+// What the build made of web/: the page with a gap for its figures. Empty where uPlot could not be
+// had.
+#pragma once
+
+#include <string_view>
+
+namespace tessera {
+
+std::string_view page_template();
+
+}  // namespace tessera
