@@ -22,32 +22,41 @@ class Fifo final : public Network {
   Fifo(NodeRates rates, Duration latency)
       : rates_(std::move(rates)),
         latency_(latency),
-        senders_(rates_.up.size()),
-        done_(rates_.up.size()) {}
+        senders_(rates_.nodes()),
+        done_(rates_.nodes()) {}
 
   void offer(Instant now, const Parcel& parcel) override {
     CHECK(parcel.from < senders_.size());
     CHECK(parcel.to < senders_.size());
+    keep_up(now);
     Sender& sender = senders_[parcel.from];
     sender.queue.push_back(parcel);
     sender.bytes += parcel.bytes;
+    ++messages_;
     if (sender.queue.size() == 1) start(parcel.from, now);
   }
 
   void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
+    keep_up(now);
     Sender& sender = senders_[from];
     while (!sender.queue.empty() && done_.at(from) <= now) finish(from, now);
     if (sender.queue.empty()) return;
     outcomes.push_back({sender.queue.front().id, false, sent_of_front(sender, now)});
     for (std::size_t i = 1; i < sender.queue.size(); ++i)
       outcomes.push_back({sender.queue[i].id, false, 0});
+    messages_ -= sender.queue.size();
     sender = Sender{};
     done_.set(from, kNever);
   }
 
-  Instant next() const override { return std::min(done_.at(), in_flight_.next()); }
+  Instant next() const override {
+    const Instant next = std::min(done_.at(), in_flight_.next());
+    // Rates that change while nobody sends concern nobody.
+    return messages_ == 0 ? next : std::min(next, rates_.next_change());
+  }
 
   void advance(Instant now, std::vector<Outcome>& outcomes) override {
+    keep_up(now);
     while (done_.at() <= now) finish(static_cast<NodeId>(done_.first()), now);
     const std::size_t begin = outcomes.size();
     in_flight_.take(now, outcomes);
@@ -59,7 +68,7 @@ class Fifo final : public Network {
     const Sender& sender = senders_[from];
     return sender.queue.empty() ? 0 : sender.bytes - sent_of_front(sender, now);
   }
-  double up_rate(NodeId from) const override { return rates_.up[from]; }
+  double up_rate(NodeId from) const override { return rates_.up(from); }
 
   void save(Bytes& out) const override;
   Result<void> load(ByteReader& in) override;
@@ -79,11 +88,31 @@ class Fifo final : public Network {
     return static_cast<std::uint64_t>(std::clamp(sent, 0.0, size));
   }
 
+  double rate_of(const Parcel& parcel) const {
+    return std::min(rates_.up(parcel.from), rates_.down(parcel.to));
+  }
+
+  // Makes the changes of rate that are due. Those of this very instant find every transfer at the
+  // point it has reached.
+  void keep_up(Instant now) {
+    if (rates_.next_change() > now || !rates_.advance(now)) return;
+    for (NodeId from = 0; from < senders_.size(); ++from) {
+      Sender& sender = senders_[from];
+      if (sender.queue.empty() || done_.at(from) <= now) continue;
+      const double rate = rate_of(sender.queue.front());
+      if (rate == sender.rate) continue;
+      sender.left -= sender.rate * to_seconds(now - sender.since);
+      sender.rate = rate;
+      sender.since = now;
+      done_.set(from, when_sent(now, sender.left, rate));
+    }
+  }
+
   void start(NodeId from, Instant now) {
     Sender& sender = senders_[from];
     const Parcel& parcel = sender.queue.front();
     sender.left = static_cast<double>(parcel.bytes);
-    sender.rate = std::min(rates_.up[from], rates_.down[parcel.to]);
+    sender.rate = rate_of(parcel);
     sender.since = now;
     done_.set(from, when_sent(now, sender.left, sender.rate));
   }
@@ -94,6 +123,7 @@ class Fifo final : public Network {
     in_flight_.push(now + latency_, parcel.id, parcel.bytes);
     sender.bytes -= parcel.bytes;
     sender.queue.pop_front();
+    --messages_;
     if (sender.queue.empty())
       done_.set(from, kNever);
     else
@@ -105,6 +135,7 @@ class Fifo final : public Network {
   std::vector<Sender> senders_;
   Earliest done_;  // When each sender's front has left.
   InFlight in_flight_;
+  std::size_t messages_ = 0;  // In all queues.
 };
 
 void Fifo::save(Bytes& out) const {
@@ -121,9 +152,11 @@ void Fifo::save(Bytes& out) const {
     writer.put<std::int64_t>(sender.since.time_since_epoch().count());
   }
   in_flight_.save(out);
+  rates_.save(out);
 }
 
 Result<void> Fifo::load(ByteReader& in) {
+  messages_ = 0;
   for (NodeId from = 0; from < senders_.size(); ++from) {
     Sender sender;
     const auto count = in.get<std::uint64_t>();
@@ -134,6 +167,7 @@ Result<void> Fifo::load(ByteReader& in) {
       if (parcel.to >= senders_.size()) return Error{"checkpoint", "a message to nobody"};
       sender.bytes += parcel.bytes;
       sender.queue.push_back(parcel);
+      ++messages_;
     }
     sender.left = in.get<double>();
     sender.rate = in.get<double>();
@@ -144,14 +178,15 @@ Result<void> Fifo::load(ByteReader& in) {
     done_.set(from,
               loaded.queue.empty() ? kNever : when_sent(loaded.since, loaded.left, loaded.rate));
   }
-  return in_flight_.load(in);
+  if (Result<void> loaded = in_flight_.load(in); !loaded) return loaded;
+  return rates_.load(in);
 }
 
 }  // namespace
 
 std::unique_ptr<Network> make_fifo(Options& options, const NetworkContext& context) {
-  NodeRates rates = read_rates(options, context);
-  const Duration latency = options.duration("latency", std::chrono::milliseconds(1));
+  NodeRates rates = NodeRates::read(options, context, kDefaultRate);
+  const Duration latency = options.duration("latency", kDefaultLatency);
   return std::make_unique<Fifo>(std::move(rates), latency);
 }
 

@@ -13,6 +13,12 @@ constexpr std::array kNetworks = {
     NetworkKind{"ideal", "ideal", "every message arrives at the instant it is sent", make_ideal},
     NetworkKind{"fifo", "fifo:up=60Mbit/s,down=60Mbit/s,latency=1ms,stragglers=30,slowdown=5",
                 "a node sends one message at a time; receivers are never crowded", make_fifo},
+    NetworkKind{
+        "links", "links:up=60Mbit/s,down=60Mbit/s,latency=1ms,parallel=8,stragglers=30,slowdown=5",
+        "messages under way together share up-links and down-links max-min fairly", make_links},
+    NetworkKind{"matrix", "matrix:file=experiments/regions10.csv,up=1Gbit/s,parallel=8",
+                "a rate and a latency for every pair of places, from a table; nodes may have links",
+                make_matrix},
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 namespace tessera {
 
 std::unique_ptr<Network> make_ideal(Options& options, const NetworkContext& context);
+std::unique_ptr<Network> make_links(Options& options, const NetworkContext& context);
 std::unique_ptr<Network> make_fifo(Options& options, const NetworkContext& context);
+std::unique_ptr<Network> make_matrix(Options& options, const NetworkContext& context);
 
 }  // namespace tessera

@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tessera {
 namespace {
 
-constexpr double kDefaultRate = 60e6 / 8;  // DivShare's fast link, 60 Mbit/s.
 // The paper's seven slow links of about 12 Mbit/s differ by about 1.
 constexpr double kDefaultNoise = 1.0 / 12;
 // A draw below this part of its mean is twelve deviations away by default; with more noise it would
 // be a link that hardly carries anything, or runs backwards.
 constexpr double kSlowestDraw = 0.01;
-
-}  // namespace
 
 double read_rate(Options& options, std::string_view key, double fallback) {
   const double rate = options.rate_bytes_per_s(key, fallback);
@@ -22,11 +20,13 @@ double read_rate(Options& options, std::string_view key, double fallback) {
   return rate;
 }
 
+}  // namespace
+
 std::vector<double> read_speeds(Options& options, std::uint32_t nodes, const Random& random) {
   const std::int64_t count = options.integer("stragglers", 0, at_least(0));
   if (count > nodes)
     options.refuse("stragglers", fmt::format("{} of {} nodes cannot be slow", count, nodes));
-  const double slowdown = options.number("slowdown", 5, between(1, 1e9));
+  const double slowdown = options.number("slowdown", 5, between(1, 1e6));
   const double noise = options.number("noise", kDefaultNoise, between(0, 1));
   std::vector<double> speeds(nodes, 1.0);
   for (NodeId id = 0; id < static_cast<std::uint64_t>(count); ++id) {
@@ -36,15 +36,47 @@ std::vector<double> read_speeds(Options& options, std::uint32_t nodes, const Ran
   return speeds;
 }
 
-NodeRates read_rates(Options& options, const NetworkContext& context) {
-  const double up = read_rate(options, "up", kDefaultRate);
-  const double down = read_rate(options, "down", up);
-  NodeRates rates;
+NodeRates::NodeRates(std::vector<double> up, std::vector<double> down, Trace trace)
+    : up_(std::move(up)), down_(std::move(down)), on_(up_.size(), true), trace_(std::move(trace)) {
+  advance(Instant{});
+}
+
+NodeRates NodeRates::read(Options& options, const NetworkContext& context, double fallback) {
+  const double up_rate = read_rate(options, "up", fallback);
+  const double down_rate = read_rate(options, "down", up_rate);
+  constexpr std::array<std::string_view, 3> kDirections = {"both", "up", "down"};
+  const std::string slow = options.choice("slow", kDirections, "both");
+  std::vector<double> up, down;
   for (const double speed : read_speeds(options, context.nodes, context.random)) {
-    rates.up.push_back(up * speed);
-    rates.down.push_back(down * speed);
+    up.push_back(slow == "down" ? up_rate : up_rate * speed);
+    down.push_back(slow == "up" ? down_rate : down_rate * speed);
   }
-  return rates;
+  return {std::move(up), std::move(down), read_trace(options, context.nodes)};
+}
+
+bool NodeRates::advance(Instant now) {
+  const std::size_t before = position_;
+  while (next_change() <= now && position_ < trace_.size()) make_next_change();
+  return position_ != before;
+}
+
+void NodeRates::make_next_change() {
+  const TraceChange& change = trace_[position_++];
+  if (change.up) up_[change.node] = *change.up;
+  if (change.down) down_[change.node] = *change.down;
+  if (change.on) on_[change.node] = *change.on;
+}
+
+void NodeRates::save(Bytes& out) const {
+  ByteWriter(out).put<std::uint64_t>(position_);
+}
+
+Result<void> NodeRates::load(ByteReader& in) {
+  const auto position = in.get<std::uint64_t>();
+  if (in.ran_short() || position < position_ || position > trace_.size())
+    return Error{"checkpoint", "the trace was read further than it goes; is it the same file?"};
+  while (position_ < position) make_next_change();
+  return {};
 }
 
 }  // namespace tessera

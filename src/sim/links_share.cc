@@ -1,0 +1,246 @@
+#include "sim/links_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace tessera {
+
+LinkShare::LinkShare(std::vector<double> capacities, double tolerance)
+    : tolerance_(tolerance), links_(capacities.size()), earliest_(capacities.size()) {
+  for (Link link = 0; link < links_.size(); ++link) links_[link].capacity = capacities[link];
+}
+
+LinkShare::Slot LinkShare::add(Instant now, SharedFlow flow, double bytes) {
+  Slot slot = static_cast<Slot>(flows_.size());
+  if (free_.empty()) {
+    flows_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  Flow& added = flows_[slot];
+  added =
+      Flow{.left = bytes, .limit = flow.limit, .since = now, .links = flow.links, .in_use = true};
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    LinkState& link = links_[flow.links[side]];
+    added.places[side] = static_cast<std::uint32_t>(link.flows.size());
+    link.flows.push_back(2 * slot + side);
+    link.crowd_changed = true;
+    mark_pending(flow.links[side]);
+  }
+  if (bytes <= 0) {
+    added.done = now;
+    touch(flow.links[0]);
+  }
+  return slot;
+}
+
+void LinkShare::remove(Slot slot) {
+  Flow& flow = flows_[slot];
+  CHECK(flow.in_use);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    LinkState& link = links_[flow.links[side]];
+    const std::uint32_t last = link.flows.back();
+    link.flows[flow.places[side]] = last;
+    flows_[last / 2].places[last % 2] = flow.places[side];
+    link.flows.pop_back();
+    // An empty link carries exactly nothing, whatever the sums have come to.
+    link.load = link.flows.empty() ? 0 : link.load - flow.rate;
+    if (!fits(link)) mark_pending(flow.links[side]);
+  }
+  touch(flow.links[flow.keeper]);
+  flow.in_use = false;
+  free_.push_back(slot);
+}
+
+void LinkShare::set_capacity(Link link, double capacity) {
+  links_[link].capacity = capacity;
+  if (!fits(links_[link])) mark_pending(link);
+}
+
+bool LinkShare::fits(const LinkState& link) const {
+  if (link.crowd_changed) return false;
+  if (link.load > link.capacity * (1 + tolerance_)) return false;
+  return link.level == kUnlimited || link.load >= link.capacity * (1 - tolerance_);
+}
+
+void LinkShare::mark_pending(Link link) {
+  if (std::exchange(links_[link].pending, true)) return;
+  pending_.push_back(link);
+}
+
+void LinkShare::touch(Link link) {
+  if (std::exchange(links_[link].touched, true)) return;
+  touched_.push_back(link);
+}
+
+void LinkShare::solve(Instant now) {
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    const Link link = pending_[i];
+    links_[link].pending = false;
+    if (!fits(links_[link])) level(link, now);
+  }
+  pending_.clear();
+  for (const Link link : touched_) find_earliest(link);
+  touched_.clear();
+}
+
+// Gives the link the level that fills it, and its flows the rates that follow.
+void LinkShare::level(Link which, Instant now) {
+  ++levels_set_;
+  LinkState& link = links_[which];
+  link.crowd_changed = false;
+  limits_.clear();
+  for (const std::uint32_t entry : link.flows) {
+    const Flow& flow = flows_[entry / 2];
+    limits_.push_back(std::min(flow.limit, links_[flow.links[1 - entry % 2]].level));
+  }
+  link.level = fair_level(link.capacity, limits_);
+  link.load = 0;
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    const std::uint32_t side = link.flows[i] % 2;
+    Flow& flow = flows_[link.flows[i] / 2];
+    const double rate = std::min(limits_[i], link.level);
+    link.load += rate;
+    const double change = rate - flow.rate;
+    if (change == 0) continue;
+    const Link other = flow.links[1 - side];
+    LinkState& neighbour = links_[other];
+    neighbour.load += change;
+    if (!fits(neighbour)) mark_pending(other);
+    touch(flow.links[flow.keeper]);
+    // The sender's link also keeps the flows that only their own limits hold back.
+    flow.keeper = neighbour.level < link.level && neighbour.level <= flow.limit
+                      ? static_cast<std::uint8_t>(1 - side)
+                  : link.level <= flow.limit ? static_cast<std::uint8_t>(side)
+                                             : std::uint8_t{0};
+    touch(flow.links[flow.keeper]);
+    change_rate(flow, rate, now);
+  }
+}
+
+void LinkShare::change_rate(Flow& flow, double rate, Instant now) {
+  flow.left -= flow.rate * to_seconds(now - flow.since);
+  flow.since = now;
+  flow.rate = rate;
+  flow.done = when_sent(now, flow.left, rate);
+}
+
+void LinkShare::find_earliest(Link which) {
+  LinkState& link = links_[which];
+  link.touched = false;
+  Instant earliest = kNever;
+  for (const std::uint32_t entry : link.flows) {
+    const Flow& flow = flows_[entry / 2];
+    if (flow.keeper == entry % 2) earliest = std::min(earliest, flow.done);
+  }
+  earliest_.set(which, earliest);
+}
+
+void LinkShare::take_done(Instant now, std::vector<Slot>& done) {
+  while (earliest_.at() <= now) {
+    const auto which = static_cast<Link>(earliest_.first());
+    for (const std::uint32_t entry : links_[which].flows) {
+      const Flow& flow = flows_[entry / 2];
+      if (flow.keeper == entry % 2 && flow.done <= now) done.push_back(entry / 2);
+    }
+    earliest_.set(which, kNever);
+    touch(which);
+  }
+}
+
+double LinkShare::bytes_left(Slot slot, Instant now) const {
+  const Flow& flow = flows_[slot];
+  return std::max(0.0, flow.left - flow.rate * to_seconds(now - flow.since));
+}
+
+// Everything, in its order: sums must go on as they would have.
+void LinkShare::save(Bytes& out) const {
+  ByteWriter writer(out);
+  writer.put<std::uint64_t>(flows_.size());
+  for (const Flow& flow : flows_) {
+    writer.put(flow.left);
+    writer.put(flow.rate);
+    writer.put(flow.limit);
+    writer.put<std::int64_t>(flow.since.time_since_epoch().count());
+    writer.put<std::int64_t>(flow.done.time_since_epoch().count());
+    for (const Link link : flow.links) writer.put(link);
+    writer.put(flow.keeper);
+    writer.put<std::uint8_t>(flow.in_use);
+  }
+  writer.put<std::uint64_t>(free_.size());
+  for (const Slot slot : free_) writer.put(slot);
+  for (const LinkState& link : links_) {
+    writer.put(link.capacity);
+    writer.put(link.level);
+    writer.put(link.load);
+    writer.put<std::uint8_t>(link.crowd_changed);
+    writer.put<std::uint64_t>(link.flows.size());
+    for (const std::uint32_t entry : link.flows) writer.put(entry);
+  }
+  for (const std::vector<Link>* list : {&pending_, &touched_}) {
+    writer.put<std::uint64_t>(list->size());
+    for (const Link link : *list) writer.put(link);
+  }
+}
+
+Result<void> LinkShare::load(ByteReader& in) {
+  const Error broken{"checkpoint", "the shared links do not hold together"};
+  const auto count = in.get<std::uint64_t>();
+  if (count > in.left()) return broken;
+  flows_.assign(count, {});
+  for (Flow& flow : flows_) {
+    flow.left = in.get<double>();
+    flow.rate = in.get<double>();
+    flow.limit = in.get<double>();
+    flow.since = Instant(Duration(in.get<std::int64_t>()));
+    flow.done = Instant(Duration(in.get<std::int64_t>()));
+    for (Link& link : flow.links)
+      if ((link = in.get<Link>()) >= links_.size()) return broken;
+    if ((flow.keeper = in.get<std::uint8_t>()) > 1) return broken;
+    flow.in_use = in.get<std::uint8_t>() != 0;
+  }
+  if (!load_list(in, count, free_)) return broken;
+  for (Link which = 0; which < links_.size(); ++which)
+    if (!load_link(in, which)) return broken;
+  if (!load_list(in, links_.size(), pending_) || !load_list(in, links_.size(), touched_))
+    return broken;
+  for (const Link link : pending_) links_[link].pending = true;
+  for (const Link link : touched_) links_[link].touched = true;
+  if (in.ran_short()) return broken;
+  return {};
+}
+
+// Numbers below `end`, no more of them than that.
+bool LinkShare::load_list(ByteReader& in, std::uint64_t end, std::vector<std::uint32_t>& list) {
+  const auto count = in.get<std::uint64_t>();
+  if (count > end) return false;
+  list.assign(count, 0);
+  for (std::uint32_t& number : list)
+    if ((number = in.get<std::uint32_t>()) >= end) return false;
+  return true;
+}
+
+bool LinkShare::load_link(ByteReader& in, Link which) {
+  LinkState link;
+  link.capacity = in.get<double>();
+  link.level = in.get<double>();
+  link.load = in.get<double>();
+  link.crowd_changed = in.get<std::uint8_t>() != 0;
+  if (!load_list(in, 2 * flows_.size(), link.flows)) return false;
+  Instant earliest = kNever;
+  for (std::uint32_t i = 0; i < link.flows.size(); ++i) {
+    Flow& flow = flows_[link.flows[i] / 2];
+    const std::uint32_t side = link.flows[i] % 2;
+    if (!flow.in_use || flow.links[side] != which) return false;
+    flow.places[side] = i;
+    if (flow.keeper == side) earliest = std::min(earliest, flow.done);
+  }
+  links_[which] = std::move(link);
+  earliest_.set(which, earliest);
+  return true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,100 @@
+// Flows that share links max-min fairly while time passes: the engine of the networks `links` and
+// `matrix`. Each flow crosses two links and has a limit of its own; math/max_min.h says what fair
+// means and what a link's level is.
+//
+// Flows come and go; solve() then finds the new rates, once per instant however many came. It works
+// outwards from the links concerned: a link whose load no longer fits takes the level that makes it
+// fit, given its neighbours' levels; that changes the loads of its neighbours, and so on, until
+// every load is right. Where the change has become too small to matter the ripple ends:
+//
+//   * no link carries more than its capacity x (1 + tolerance), and
+//   * every flow runs at its own limit, or crosses a link that is filled to at least
+//     capacity x (1 - tolerance) and on which nobody is faster.
+//
+// With tolerance 0.01 and sixty flows on every link, the end of one of them moves its two links'
+// levels by 1/60 and all others' by less than the tolerance, so sixty thousand flows cost no more
+// to change than a hundred do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "math/max_min.h"
+#include "sim/network_timeline.h"
+
+namespace tessera {
+
+class LinkShare {
+ public:
+  using Link = std::uint32_t;
+  using Slot = std::uint32_t;  // Names a flow while it lasts.
+
+  LinkShare(std::vector<double> capacities, double tolerance);
+
+  Slot add(Instant now, SharedFlow flow, double bytes);
+  void remove(Slot slot);
+  void set_capacity(Link link, double capacity);
+
+  // Whether something changed since solve(): rates are then those of before.
+  bool unsolved() const { return !pending_.empty() || !touched_.empty(); }
+  void solve(Instant now);
+
+  Instant next() const { return earliest_.at(); }  // When a flow is done, as solved.
+  // Appends the flows that are done by now; the caller removes them.
+  void take_done(Instant now, std::vector<Slot>& done);
+
+  double rate(Slot slot) const { return flows_[slot].rate; }
+  double bytes_left(Slot slot, Instant now) const;
+  double load(Link link) const { return links_[link].load; }
+  double capacity(Link link) const { return links_[link].capacity; }
+  std::uint64_t levels_set() const { return levels_set_; }  // How much work there was.
+
+  void save(Bytes& out) const;
+  Result<void> load(ByteReader& in);
+
+ private:
+  struct Flow {
+    double left = 0;  // Bytes, at `since`.
+    double rate = 0;
+    double limit = 0;
+    Instant since{};
+    Instant done = kNever;
+    std::array<Link, 2> links{};
+    std::array<std::uint32_t, 2> places{};  // In the links' lists.
+    std::uint8_t keeper = 0;  // Which of its links keeps `done` in mind: the one that limits it.
+    bool in_use = false;
+  };
+  struct LinkState {
+    double capacity = 0;
+    double level = kUnlimited;
+    double load = 0;
+    std::vector<std::uint32_t> flows{};  // Slot x 2 + which of the flow's links this is.
+    bool pending = false;
+    bool crowd_changed = false;  // A flow without a rate is here.
+    bool touched = false;
+  };
+
+  bool fits(const LinkState& link) const;
+  void mark_pending(Link link);
+  void touch(Link link);
+  void level(Link link, Instant now);
+  void change_rate(Flow& flow, double rate, Instant now);
+  void find_earliest(Link link);
+  static bool load_list(ByteReader& in, std::uint64_t end, std::vector<std::uint32_t>& list);
+  bool load_link(ByteReader& in, Link which);
+
+  double tolerance_;
+  std::vector<Flow> flows_;
+  std::vector<Slot> free_;
+  std::vector<LinkState> links_;
+  std::vector<Link> pending_;   // Links to level, in the order they came up.
+  std::vector<Link> touched_;   // Links whose earliest flow may be another one now.
+  Earliest earliest_;           // By link, over the flows it keeps.
+  std::vector<double> limits_;  // Scratch of level().
+  std::uint64_t levels_set_ = 0;
+};
+
+}  // namespace tessera
