@@ -196,13 +196,13 @@ class StopSign {
   explicit StopSign(const World& world) : by_time_(world.evaluate.period > Duration::zero()) {}
   bool says_stop(Round done) {
     if (!interrupted) return false;
-    if (!stop_after_) stop_after_ = done + 1;
-    return by_time_ || done >= *stop_after_;
+    if (stop_after_ == 0) stop_after_ = done + 1;
+    return by_time_ || done >= stop_after_;
   }
 
  private:
   bool by_time_;
-  std::optional<Round> stop_after_;
+  Round stop_after_ = 0;
 };
 
 // To the end, or to where Ctrl-C stops it: then true, with a checkpoint written.
