@@ -166,9 +166,8 @@ ToyWorldOptions swarm_world(std::uint64_t seed) {
   world.protocol = draw_protocol(random, world.nodes);
   const ProtocolKind& kind = protocol_kind(world.protocol);
   if (world.protocol.find("pairwise") != std::string::npos) {
-    world.topology = "bipartite:degree=1";
-    world.nodes += world.nodes % 2;
-  } else if (kind.fixed_peers) {
+    world.topology = one_of(random, {"line", "star"});
+  } else if (kind.fixed_peers || world.protocol.find("form=graph") != std::string::npos) {
     world.topology = one_of(random, {"ring", "line", "star", "full"});
   } else {
     world.topology = one_of(random, {"ring", "full", "ring:redraw=yes"});
@@ -204,8 +203,9 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
   while (true) {
     if (at_healing.empty() && simulation.next() >= at_seconds(kHealAt)) {
       if (const auto fine = auditor.check_nodes(); !fine.ok()) return fine.error();
+      // A node that is down now may come back knowing nothing.
       for (NodeId id = 0; id < simulation.node_count(); ++id)
-        at_healing.push_back(simulation.node(id).rounds_done());
+        at_healing.push_back(simulation.is_up(id) ? simulation.node(id).rounds_done() : 0);
     }
     if (!simulation.step(nobody)) break;
     ++story.events;
