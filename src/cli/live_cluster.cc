@@ -1,0 +1,170 @@
+#include "cli/live_cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "base/files.h"
+#include "cli/live_settings.h"
+#include "live/keys.h"
+#include "live/roster.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Below the ports the kernel gives to outgoing connections: one of those could be in use by a
+// neighbour just when a node that was killed wants its own back.
+constexpr int kFirstPort = 20'000, kPorts = 12'000;
+
+bool is_free(int port) {
+  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(static_cast<std::uint16_t>(port));
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool free =
+      probe >= 0 && ::bind(probe, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0;
+  if (probe >= 0) ::close(probe);
+  return free;
+}
+
+// Clusters that start at the same time look in different places first.
+std::vector<int> free_ports(std::size_t count) {
+  std::vector<int> ports;
+  const int first = static_cast<int>(::getpid()) * 127 % kPorts;
+  for (int i = 0; i < kPorts && ports.size() < count; ++i)
+    if (const int port = kFirstPort + (first + i) % kPorts; is_free(port)) ports.push_back(port);
+  if (ports.size() < count)
+    throw std::runtime_error(
+        fmt::format("{} free ports are needed and only {} were found", count, ports.size()));
+  return ports;
+}
+
+void write_or_throw(const fs::path& path, std::string_view text) {
+  if (const auto written = write_file(path, bytes_of(text)); !written.ok())
+    throw std::runtime_error(written.error().message);
+}
+
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.error().message);
+  return std::move(result).value();
+}
+
+}  // namespace
+
+Cluster::Cluster(const Experiment& experiment, ClusterOptions options)
+    : options_(std::move(options)), secrets_(options_.folder / "keys") {
+  fs::remove_all(secrets_);
+  fs::create_directories(secrets_);
+  fs::permissions(secrets_, fs::perms::owner_all);
+  fs::create_directories(options_.folder / "nodes");
+  fs::create_directories(options_.folder / "logs");
+  write_or_throw(secrets_ / "experiment.toml", to_toml(experiment));
+  make_settings(experiment);
+}
+
+void Cluster::make_settings(const Experiment& experiment) {
+  const std::uint32_t nodes = experiment.node_count();
+  const std::vector<int> ports = free_ports(nodes);
+  Roster roster;
+  for (NodeId id = 0; id < nodes; ++id) {
+    const std::string name = fmt::format("n{:02}", id);
+    const KeyPair keys = value_or_throw(make_key_files(key_files(secrets_, name)));
+    value_or_throw(roster.add(name, fmt::format("127.0.0.1:{}", ports[id]), keys.public_key));
+    Child child{.name = name,
+                .settings = secrets_ / (name + ".toml"),
+                .log = options_.folder / "logs" / (name + ".log"),
+                .folder = options_.folder / "nodes" / name};
+    LiveSettings settings{.name = name,
+                          .key = name + ".key",
+                          .roster = "roster.toml",
+                          .experiment = "experiment.toml",
+                          .folder = fs::absolute(child.folder).string(),
+                          .checkpoint = options_.checkpoint,
+                          .linger = options_.linger,
+                          .link = options_.link};
+    if (options_.record)
+      settings.record = fs::absolute(options_.folder / "logs" / (name + ".events")).string();
+    write_or_throw(child.settings, to_toml(settings));
+    std::error_code ignored;
+    fs::remove(child.log, ignored);
+    children_.push_back(std::move(child));
+  }
+  if (const auto written = roster.write(secrets_ / "roster.toml"); !written.ok())
+    throw std::runtime_error(written.error().message);
+}
+
+Cluster::~Cluster() {
+  signal_all(SIGKILL);
+  for (Child& child : children_)
+    if (child.pid > 0) ::waitpid(child.pid, nullptr, 0);
+  std::error_code ignored;
+  fs::remove_all(secrets_, ignored);
+}
+
+void Cluster::start(Child& child) {
+  const int log = ::open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const pid_t parent = ::getpid();
+  const std::string program = options_.program.string(), settings = child.settings.string();
+  const pid_t pid = ::fork();
+  if (pid < 0 || log < 0) throw std::runtime_error("cannot start a process for " + child.name);
+  if (pid == 0) {
+    // A group of its own: Ctrl-C is for the parent, which knows how to end this in order.
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    ::execl(program.c_str(), "tessera", "node", settings.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(log);
+  child.pid = pid;
+  child.ended.reset();
+  ++child.starts;
+}
+
+void Cluster::signal_all(int signal) {
+  for (const Child& child : children_)
+    if (child.pid > 0) ::kill(child.pid, signal);
+}
+
+std::vector<Child*> Cluster::reap() {
+  std::vector<Child*> ended;
+  for (Child& child : children_) {
+    int status = 0;
+    if (child.pid == 0 || ::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
+    child.pid = 0;
+    child.ended = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ended.push_back(&child);
+  }
+  return ended;
+}
+
+bool Cluster::any_running() const {
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const Child& child) { return child.pid > 0; });
+}
+
+std::string last_words(const Child& child) {
+  const Result<std::string> log = read_text_file(child.log);
+  if (!log.ok()) return {};
+  std::string_view text = *log;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+}  // namespace tessera

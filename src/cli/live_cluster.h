@@ -1,0 +1,61 @@
+// A live cluster on this machine: a process per node, each with a key and a port of its own. Keys
+// live as long as the cluster does, and no process outlives it: children are killed when their
+// parent is gone, however it went.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/experiment.h"
+
+namespace tessera {
+
+struct ClusterOptions {
+  std::filesystem::path folder{};  // The run's.
+  std::filesystem::path program{};
+  std::string link{};  // As `tessera node` has them.
+  std::string checkpoint{};
+  std::string linger{};
+  bool record = false;
+};
+
+struct Child {
+  std::string name{};
+  std::filesystem::path settings{}, log{}, folder{};
+  pid_t pid = 0;               // 0: not running.
+  std::optional<int> ended{};  // Its exit code, or 128 and the signal that ended it.
+  int starts = 0;
+};
+
+class Cluster {
+ public:
+  // Makes keys, a roster with free ports, and the settings of every node. Throws
+  // std::runtime_error when it cannot.
+  Cluster(const Experiment& experiment, ClusterOptions options);
+  ~Cluster();  // Kills what still runs and removes the keys.
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  std::vector<Child>& children() { return children_; }
+  void start(Child& child);
+  void signal_all(int signal);
+  // Notes which children have ended; those it returns did since the last call.
+  std::vector<Child*> reap();
+  bool any_running() const;
+
+ private:
+  void make_settings(const Experiment& experiment);
+
+  ClusterOptions options_;
+  std::filesystem::path secrets_;
+  std::vector<Child> children_;
+};
+
+// The last line a child wrote to its log: when it failed, why.
+std::string last_words(const Child& child);
+
+}  // namespace tessera

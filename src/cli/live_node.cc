@@ -1,0 +1,263 @@
+#include "cli/live_node.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "base/files.h"
+#include "base/spec.h"
+#include "base/stopwatch.h"
+#include "cli/world.h"
+#include "live/event_log.h"
+#include "live/keys.h"
+#include "live/roster.h"
+#include "live/status_server.h"
+#include "live/zeromq.h"
+#include "report/metrics.h"
+#include "report/run_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+Runtime* running = nullptr;  // For the signals' handler.
+
+void on_signal(int) {
+  if (running) running->stop();
+}
+
+// A roster that has changed on disk takes effect at once: new members are let in.
+class RosterWatch {
+ public:
+  RosterWatch(fs::path path, Transport& transport)
+      : path_(std::move(path)), transport_(transport), read_at_(changed_at()) {}
+
+  // What happened, for the log; empty when nothing did.
+  std::string look() {
+    const auto changed = changed_at();
+    if (changed == read_at_) return {};
+    read_at_ = changed;
+    const Result<Roster> roster = Roster::read(path_);
+    if (!roster.ok())
+      return fmt::format("the roster has changed and is not used: {}", roster.error().message);
+    transport_.set_members(roster->members());
+    return fmt::format("the roster has changed: {} members", roster->members().size());
+  }
+
+ private:
+  fs::file_time_type changed_at() const {
+    std::error_code ignored;
+    return fs::last_write_time(path_, ignored);
+  }
+
+  fs::path path_;
+  Transport& transport_;
+  fs::file_time_type read_at_;
+};
+
+// A node's own row has the form of a whole run's: the spread is over one node.
+MetricsRow to_metrics(const RuntimeRow& row) {
+  const auto alone = [](double value) { return Spread{value, value, value}; };
+  return {.round = row.round,
+          .virtual_seconds = row.seconds,
+          .accuracy = alone(row.score.accuracy),
+          .loss = alone(row.score.loss),
+          .train_loss = row.train_loss,
+          .bytes_per_node = static_cast<double>(row.sent.bytes),
+          .value_bytes_per_node = static_cast<double>(row.sent.value_bytes),
+          .messages = row.sent.messages};
+}
+
+class Records final : public RuntimeObserver {
+ public:
+  Records(RunFolder& folder, RosterWatch& roster) : folder_(folder), roster_(roster) {}
+
+  void record(std::unique_ptr<EventLogWriter> log) { log_ = std::move(log); }
+
+  void on_event(Instant at, const Event& event) override {
+    if (log_) log_->event(at, event);
+  }
+  void on_adopted(Instant at, std::span<const float> model) override {
+    if (log_) log_->adoption(at, model);
+  }
+  void on_round(Instant at, const Node& node) override {
+    if (log_) log_->round(at, node.rounds_done(), node.model());
+  }
+  void on_row(const RuntimeRow& row) override {
+    last = to_metrics(row);
+    folder_.append_metrics(to_json_line(last));
+  }
+  void on_checkpoint(Round round, const Bytes& state) override {
+    folder_.write_checkpoint(round, state);
+  }
+  void on_tick() override {
+    if (const std::string news = roster_.look(); !news.empty()) say(news);
+  }
+  void say(std::string_view line) override {
+    fmt::print(stderr, "{:9.3f} {}\n", watch_.seconds(), line);
+    std::fflush(stderr);
+  }
+
+  MetricsRow last{};
+
+ private:
+  RunFolder& folder_;
+  RosterWatch& roster_;
+  std::unique_ptr<EventLogWriter> log_;
+  Stopwatch watch_;
+};
+
+const Member& find_member(const Roster& roster, const LiveSettings& settings, std::uint32_t nodes) {
+  const Member* member = roster.find(settings.name);
+  if (member == nullptr)
+    throw std::invalid_argument(
+        fmt::format("{} is not in {}: tessera roster add", settings.name, settings.roster));
+  if (member->id >= nodes)
+    throw std::invalid_argument(
+        fmt::format("{} has id {} in {}, and the experiment has nodes={}: ids begin at 0",
+                    settings.name, member->id, settings.roster, nodes));
+  return *member;
+}
+
+// Those to ask for a model when coming late. A node that must see every message from the first can
+// not be helped, and one whose neighbours wait for it for ever is never late.
+std::vector<NodeId> helpers_of(const Experiment& plan, const NodeRecipe& recipe, NodeId id) {
+  const ProtocolKind& protocol = protocol_kind(plan.protocol);
+  const bool waits_for_ever =
+      protocol.synchronous && !Options(parse_spec(plan.protocol)).has("patience");
+  if (waits_for_ever || sharing_kind(plan.sharing).fixed_peers_only) return {};
+  const std::shared_ptr<const Graph> graph = recipe.topology->graph(0);
+  const std::span<const NodeId> peers = graph->peers(id);
+  return {peers.begin(), peers.end()};
+}
+
+std::unique_ptr<Transport> make_transport(const LiveSettings& settings, const Roster& roster,
+                                          NodeId id, const NodeRecipe& recipe,
+                                          std::size_t dimension) {
+  Result<KeyPair> keys = read_key_file(settings.key);
+  if (!keys.ok()) throw std::invalid_argument(keys.error().message);
+  ZeroMqOptions options{.self = id,
+                        .keys = std::move(keys).value(),
+                        .members = {roster.members().begin(), roster.members().end()},
+                        .bind_address = settings.listen};
+  options.link.run = recipe.run;
+  options.link.dimension = dimension;
+  options.link.policy = protocol_kind(settings.plan.protocol).synchronous
+                            ? QueuePolicy::back_pressure
+                            : QueuePolicy::newest_wins;
+  apply_link_options(settings.link, options.link);
+  return make_zeromq_transport(std::move(options));
+}
+
+void restore(Runtime& runtime, RunFolder& folder, Records& records) {
+  const auto restored = folder.read_checkpoint();
+  if (!restored) return;
+  for (const std::string& passed : restored->passed_over) records.say("passed over " + passed);
+  if (restored->state.empty()) return;
+  if (const auto loaded = runtime.restore(restored->state); !loaded.ok())
+    throw std::runtime_error("cannot resume: " + loaded.error().message);
+  records.say(fmt::format("resuming after round {}", restored->round));
+}
+
+void write_results(const LiveSettings& settings, const Runtime& runtime, RunFolder& folder,
+                   const Records& records, double seconds, const std::string& command) {
+  const Node& node = runtime.node();
+  const ByteSpan model = bytes_of(std::span<const float>(node.model()));
+  if (const auto written = write_file(folder.path() / "model.bin", model); !written.ok())
+    throw std::runtime_error(written.error().message);
+  Summary summary{.seed = settings.plan.seed_number(),
+                  .nodes = 1,
+                  .parameters = node.model().size(),
+                  .last = records.last,
+                  .node_accuracy = {records.last.accuracy.mean},
+                  .node_loss = {records.last.loss.mean},
+                  .wall_seconds = seconds,
+                  .loop_seconds = seconds,
+                  .peak_rss_bytes = peak_rss_bytes(),
+                  .model_digest = digest_of(node.model()),
+                  .command = command};
+  for (const Node::Counts* counts : {&node.refusals(), &node.notes()})
+    for (const auto& [word, count] : *counts) summary.refusals[word] += count;
+  folder.write_summary(to_json(summary));
+}
+
+RuntimeOptions options_of(const LiveSettings& settings, const NodeRecipe& recipe, NodeId id) {
+  const EvaluateOptions evaluate = parse_evaluate(settings.plan);
+  return {.rounds = recipe.rounds,
+          .evaluate_every = evaluate.period > Duration::zero() ? 0 : evaluate.rounds,
+          .evaluate_period = evaluate.period,
+          .checkpoint_every = parse_duration(settings.checkpoint),
+          .linger = parse_duration(settings.linger),
+          .helpers = helpers_of(settings.plan, recipe, id),
+          .began_at = settings.began.empty() ? 0 : parse_number(settings.began)};
+}
+
+// Answers questions and signals while the node runs.
+RunEnd run_attended(Runtime& runtime, const LiveSettings& settings) {
+  const StatusServer server(
+      {.socket = fs::path(settings.folder) / "status.sock", .http_address = settings.metrics},
+      [&](std::string_view format) {
+        const NodeStatus status = runtime.status();
+        if (format == "json") return to_json(status);
+        return format == "prometheus" ? to_prometheus(status) : to_text(status);
+      });
+  running = &runtime;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  for (const int signal : {SIGTERM, SIGINT}) ::sigaction(signal, &action, nullptr);
+  const RunEnd end = runtime.run();
+  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_IGN);
+  running = nullptr;
+  return end;
+}
+
+}  // namespace
+
+RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
+  const Stopwatch watch;
+  const Experiment& plan = settings.plan;
+  // Lines are read before data is loaded: a slip is answered at once.
+  const NodeRecipe recipe(plan);
+  const Result<Roster> roster = Roster::read(settings.roster);
+  if (!roster.ok()) throw std::invalid_argument(roster.error().message);
+  const NodeId id = find_member(*roster, settings, plan.node_count()).id;
+  RuntimeOptions options = options_of(settings, recipe, id);
+  RunFolder::check(settings.folder, to_toml(plan), ExistingRun::kResume);
+  Lesson lesson = make_lesson(plan, static_cast<unsigned>(parse_integer(settings.threads)));
+  RunFolder folder(settings.folder, to_toml(plan), ExistingRun::kResume);
+
+  const auto transport = make_transport(settings, *roster, id, recipe, lesson.trainer->dimension());
+  RosterWatch roster_watch(settings.roster, *transport);
+  Records records(folder, roster_watch);
+  RuntimeParts parts{.id = id,
+                     .name = settings.name,
+                     .make_node =
+                         [&](Vector model) {
+                           return recipe.make(id, std::move(model), lesson.trainer->tensors());
+                         },
+                     .trainer = lesson.trainer.get(),
+                     .evaluator = lesson.evaluator.get(),
+                     .transport = transport.get(),
+                     .observer = &records};
+  Runtime runtime(std::move(parts), std::move(options));
+  restore(runtime, folder, records);
+  if (!settings.record.empty()) {
+    EventLogHeader header{.id = id, .config = to_toml(plan)};
+    runtime.node().save(header.state);
+    lesson.trainer->save(header.state);
+    records.record(std::make_unique<EventLogWriter>(settings.record, header));
+  }
+  records.say(fmt::format("{} is node {} of {}: {}", settings.name, id, plan.node_count(),
+                          lesson.description));
+  const RunEnd end = run_attended(runtime, settings);
+  if (end == RunEnd::kFinished)
+    write_results(settings, runtime, folder, records, watch.seconds(), command);
+  return end;
+}
+
+}  // namespace tessera

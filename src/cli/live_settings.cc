@@ -1,0 +1,143 @@
+#include "cli/live_settings.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <array>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/files.h"
+#include "base/spec.h"
+#include "base/table.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kKeys = {
+    LiveKey{"name", "Who this is in the roster", &LiveSettings::name},
+    LiveKey{"key", "The private key's file, from tessera keygen", &LiveSettings::key, true},
+    LiveKey{"roster", "The members' names, addresses and public keys", &LiveSettings::roster, true},
+    LiveKey{"experiment", "What is learnt and how: an experiment's file", &LiveSettings::experiment,
+            true},
+    LiveKey{"listen", "host:port to listen at (default: the roster's port)", &LiveSettings::listen},
+    LiveKey{"folder", "Where records and checkpoints go (default: the name)", &LiveSettings::folder,
+            true},
+    LiveKey{"checkpoint", "Time between checkpoints (default: 10s)", &LiveSettings::checkpoint},
+    LiveKey{"linger", "How long to stay for others when finished (default: 30s)",
+            &LiveSettings::linger},
+    LiveKey{"link", "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB",
+            &LiveSettings::link},
+    LiveKey{"metrics", "Answer Prometheus at this loopback address", &LiveSettings::metrics},
+    LiveKey{"record", "Write every event to this file, for tessera replay", &LiveSettings::record,
+            true},
+    LiveKey{"threads", "Threads for training (default: 1)", &LiveSettings::threads},
+    LiveKey{"began", "When the run began, in seconds since 1970 (default: now)",
+            &LiveSettings::began},
+};
+
+std::filesystem::path beside(const std::filesystem::path& file, const std::string& path) {
+  return path.empty() ? std::filesystem::path() : file.parent_path() / path;
+}
+
+void take_key(const std::filesystem::path& path, const std::string& key, const toml::node& value,
+              LiveSettings& settings) {
+  if (key == "experiment" && value.is_table()) {
+    std::ostringstream text;
+    text << *value.as_table();
+    settings.plan = parse_experiment(text.str(), path);
+    return;
+  }
+  const LiveKey& known = require_entry(live_keys(), "key", key);
+  std::string& target = settings.*(known.value);
+  if (const auto text = value.value_exact<std::string>())
+    target = known.is_path ? beside(path, *text).string() : *text;
+  else if (const auto number = value.value_exact<std::int64_t>(); number && !known.is_path)
+    target = std::to_string(*number);
+  else
+    throw std::invalid_argument(fmt::format("{} must be a text", key));
+}
+
+void read_file_into(const std::filesystem::path& path, LiveSettings& settings) {
+  const Result<std::string> text = read_text_file(path);
+  if (!text.ok()) throw std::invalid_argument(text.error().message);
+  toml::table table;
+  try {
+    table = toml::parse(*text, path.string());
+  } catch (const toml::parse_error& error) {
+    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
+                                            error.source().begin.line, error.description()));
+  }
+  for (const auto& [key, value] : table) {
+    try {
+      take_key(path, std::string(key.str()), value, settings);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(
+          fmt::format("{}:{}: {}", path.string(), value.source().begin.line, error.what()));
+    }
+  }
+}
+
+// "1s/10s": the least and the most.
+void take_range(Options& options, std::string_view key, Duration& least, Duration& most) {
+  const std::vector<std::string> parts = options.words(key, {});
+  if (parts.empty()) return;
+  if (parts.size() != 2) options.refuse(key, "write the least and the most, such as 1s/10s");
+  try {
+    least = parse_duration(parts[0]);
+    most = parse_duration(parts[1]);
+  } catch (const std::invalid_argument& error) {
+    options.refuse(key, error.what());
+  }
+  if (least <= Duration::zero() || most < least)
+    options.refuse(key, "the least must be above 0 and no more than the most");
+}
+
+}  // namespace
+
+std::span<const LiveKey> live_keys() {
+  return kKeys;
+}
+
+LiveSettings read_live_settings(const std::filesystem::path& path,
+                                const std::map<std::string, std::string>& flags) {
+  LiveSettings settings;
+  if (!path.empty()) read_file_into(path, settings);
+  for (const auto& [name, value] : flags)
+    if (!value.empty()) settings.*(require_entry(live_keys(), "key", name).value) = value;
+  for (const char* needed : {"name", "key", "roster"})
+    if ((settings.*(require_entry(live_keys(), "key", needed).value)).empty())
+      throw std::invalid_argument(
+          fmt::format("a node needs {0}: write {0} = \"...\" in {1}, or add "
+                      "--{0}",
+                      needed, path.empty() ? "node.toml" : path.string()));
+  if (!settings.experiment.empty()) settings.plan = read_experiment(settings.experiment);
+  if (settings.folder.empty()) settings.folder = settings.name;
+  return settings;
+}
+
+std::string to_toml(const LiveSettings& settings) {
+  toml::table table;
+  for (const LiveKey& key : kKeys)
+    if (const std::string& value = settings.*(key.value); !value.empty())
+      table.insert(key.name, value);
+  std::ostringstream text;
+  text << table << "\n";
+  return text.str();
+}
+
+void apply_link_options(std::string_view text, TransportOptions& link) {
+  Options options(parse_spec(fmt::format("link{}{}", text.empty() ? "" : ":", text)));
+  link.heartbeat_interval = options.duration("heartbeat", link.heartbeat_interval);
+  if (link.heartbeat_interval <= Duration::zero())
+    options.refuse("heartbeat", "time must pass between two heartbeats");
+  take_range(options, "silence", link.silence_floor, link.silence_ceiling);
+  take_range(options, "retry", link.retry_first, link.retry_ceiling);
+  link.queue_bytes = options.size_bytes("queue", link.queue_bytes);
+  link.in_flight_bytes = options.size_bytes("in_flight", link.in_flight_bytes);
+  link.message_bytes_max = options.size_bytes("message_max", link.message_bytes_max);
+  link.linger = options.duration("linger", link.linger);
+  options.done();
+}
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+// `tessera status`: what a running node says of itself.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "cli/command.h"
+#include "live/status_server.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string place = ".";
+  bool json = false;
+};
+
+// A node's socket, that of the folder it works in, or those of all nodes of a launched cluster.
+std::vector<fs::path> sockets_at(const fs::path& place) {
+  std::error_code ignored;
+  if (fs::is_socket(place, ignored)) return {place};
+  if (fs::is_socket(place / "status.sock", ignored)) return {place / "status.sock"};
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(place / "nodes", ignored))
+    if (fs::is_socket(entry.path() / "status.sock", ignored))
+      found.push_back(entry.path() / "status.sock");
+  std::sort(found.begin(), found.end());
+  if (found.empty())
+    throw std::runtime_error(fmt::format(
+        "no node is running in {}: name its folder, or its status.sock", place.string()));
+  return found;
+}
+
+int run(const Arguments& arguments) {
+  int failed = 0;
+  const std::vector<fs::path> sockets = sockets_at(arguments.place);
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    const Result<std::string> answer = ask_status(sockets[i], arguments.json ? "json" : "text");
+    if (i > 0 && !arguments.json) fmt::print("\n");
+    if (answer.ok())
+      fmt::print("{}", *answer);
+    else
+      fmt::print(stderr, "tessera: {}\n", answer.error().message), ++failed;
+  }
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Action add_status(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  parser.add_option("place", arguments->place,
+                    "A node's folder or socket, or a launched run's folder (default: here)");
+  parser.add_flag("--json", arguments->json, "For programs: one object per node");
+  return [arguments](const std::string&) { return run(*arguments); };
+}
+
+}  // namespace tessera

@@ -1,0 +1,34 @@
+// What live processes tell each other besides shares: a newcomer asks for a model, and who has
+// finished says so. Told apart from shares by its first four bytes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace tessera {
+
+// "I have completed so many rounds and begin without a checkpoint: am I far behind?"
+struct ModelRequest {
+  Round rounds = 0;
+};
+// "Then take mine." An empty model: "No, begin where you are."
+struct ModelOffer {
+  Round rounds = 0;
+  Vector model{};
+};
+// "I have completed my last round." Its sender stays for a while, to answer requests.
+struct Finished {};
+
+using Control = std::variant<ModelRequest, ModelOffer, Finished>;
+
+bool is_control(ByteSpan message);
+std::shared_ptr<const Bytes> encode_control(const Control& control);
+// Refuses with "control": cut short, too long, of an unknown kind, or a model of another length.
+Result<Control> decode_control(ByteSpan message, std::size_t dimension);
+
+}  // namespace tessera

@@ -1,0 +1,153 @@
+// The part of the Runtime that is about other processes and records: newcomers, farewells,
+// checkpoints, status.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "live/runtime.h"
+
+namespace tessera {
+namespace {
+
+constexpr Duration kAnswerWithin = std::chrono::seconds(5);
+
+}  // namespace
+
+void Runtime::watch_peers() {
+  for (const PeerState& peer : parts_.transport->take_changes()) {
+    parts_.observer->say(fmt::format("{} is {}{}{}", peer.name, to_string(peer.condition),
+                                     peer.reason.empty() ? "" : ": ", peer.reason));
+    if (!peer.alive()) continue;
+    // It may have been started anew and not know.
+    finished_peers_.erase(peer.id);
+    if (node_->finished()) parts_.transport->send(peer.id, encode_control(Finished{}));
+  }
+}
+
+// One helper at a time, each for a while: most newcomers are content with the first answer.
+void Runtime::ask_for_model() {
+  if (settled_) return;
+  if (asked_at_ && clock() - *asked_at_ < kAnswerWithin) return;
+  if (node_->rounds_done() > 0 || (asked_at_ && asked_ >= options_.helpers.size())) {
+    settled_ = true;
+    return;
+  }
+  for (std::size_t i = asked_; i < options_.helpers.size(); ++i) {
+    const NodeId helper = options_.helpers[i];
+    if (!members_.contains(helper) || !parts_.transport->peer(helper).alive()) continue;
+    std::swap(options_.helpers[asked_], options_.helpers[i]);
+    parts_.transport->send(options_.helpers[asked_++],
+                           encode_control(ModelRequest{node_->rounds_done()}));
+    asked_at_ = clock();
+    return;
+  }
+}
+
+void Runtime::on_control(NodeId from, const Control& control) {
+  if (std::holds_alternative<Finished>(control)) {
+    finished_peers_.insert(from);
+  } else if (const auto* request = std::get_if<ModelRequest>(&control)) {
+    answer(from, *request);
+  } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
+    // Unasked for, or after all: not ours to take.
+    if (settled_ || !asked_at_ || options_.helpers[asked_ - 1] != from) return;
+    if (!offer->model.empty() && offer->rounds >= node_->rounds_done() + options_.far_behind)
+      adopt(from, *offer);
+    else
+      asked_at_ = clock() - kAnswerWithin;  // On to the next.
+  }
+}
+
+void Runtime::answer(NodeId from, const ModelRequest& request) {
+  ModelOffer offer{.rounds = node_->rounds_done()};
+  if (offer.rounds >= request.rounds + options_.far_behind) offer.model = node_->model();
+  parts_.transport->send(from, encode_control(offer));
+}
+
+void Runtime::adopt(NodeId from, const ModelOffer& offer) {
+  parts_.observer->say(fmt::format("begins with the model of {}, which has completed {} rounds",
+                                   parts_.transport->peer(from).name, offer.rounds));
+  settled_ = true;
+  ++adoptions_;
+  ++life_;
+  timers_ = {};
+  wanted_.reset();
+  held_.clear();
+  node_ = parts_.make_node(offer.model);
+  seen_ = node_->rounds_done();
+  parts_.observer->on_adopted(clock(), offer.model);
+  give(Started{});
+}
+
+bool Runtime::peers_are_done() const {
+  const std::vector<PeerState> peers = parts_.transport->peers();
+  return std::all_of(peers.begin(), peers.end(), [&](const PeerState& peer) {
+    return finished_peers_.contains(peer.id) || peer.condition == PeerCondition::gone;
+  });
+}
+
+void Runtime::checkpoint() {
+  saved_at_ = clock();
+  Bytes state;
+  ByteWriter writer(state);
+  writer.put(began_at_);
+  for (const std::uint64_t count : {sent_.messages, sent_.bytes, sent_.value_bytes})
+    writer.put(count);
+  node_->save(state);
+  parts_.trainer->save(state);
+  parts_.observer->on_checkpoint(node_->rounds_done(), state);
+  ++checkpoints_;
+}
+
+Result<void> Runtime::restore(ByteSpan state) {
+  ByteReader in(state);
+  const auto began_at = in.get<double>();
+  for (std::uint64_t* count : {&sent_.messages, &sent_.bytes, &sent_.value_bytes})
+    *count = in.get<std::uint64_t>();
+  if (auto loaded = node_->load(in); !loaded.ok()) return loaded;
+  if (auto loaded = parts_.trainer->load(in); !loaded.ok()) return loaded;
+  if (in.ran_short() || !std::isfinite(began_at))
+    return Error{"checkpoint", "a saved live node is cut short"};
+  if (options_.began_at == 0) began_at_ = began_at;
+  restored_ = true;
+  return {};
+}
+
+void Runtime::update_status() {
+  const std::lock_guard lock(status_mutex_);
+  status_at_ = clock();
+  status_.name = parts_.name;
+  status_.id = parts_.id;
+  status_.state = node_->finished()       ? "finished"
+                  : stopping_since_       ? "stopping"
+                  : trainings_posted_ > 0 ? "training"
+                                          : "waiting";
+  status_.waiting_for = trainings_posted_ > 0 ? "" : node_->waiting_for();
+  status_.round = node_->rounds_done();
+  status_.rounds = options_.rounds;
+  status_.age = node_->age();
+  status_.seconds = to_seconds(status_at_.time_since_epoch());
+  status_.train_loss = node_->last_loss();
+  status_.sent = sent_;
+  status_.checkpoints = checkpoints_;
+  status_.adoptions = adoptions_;
+  status_.refusals = node_->refusals();
+  if (refused_control_ > 0) status_.refusals["control"] = refused_control_;
+  status_.notes = node_->notes();
+}
+
+NodeStatus Runtime::status() const {
+  NodeStatus status;
+  {
+    const std::lock_guard lock(status_mutex_);
+    status = status_;
+  }
+  status.peers = parts_.transport->peers();
+  status.link_refusals = parts_.transport->refusals();
+  status.asked_at = parts_.transport->now();
+  return status;
+}
+
+}  // namespace tessera
