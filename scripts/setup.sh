@@ -30,11 +30,14 @@ core   libcli11-dev           header:CLI/CLI.hpp
 core   libzmq3-dev            header:zmq.h
 core   cppzmq-dev             header:zmq.hpp
 core   libspdlog-dev          header:spdlog/spdlog.h
+core   libcpp-httplib-dev     header:httplib.h
+core   npm                    command:npm
 test   libgtest-dev           header:gtest/gtest.h
 test   librapidcheck-dev      header:rapidcheck.h
 test   clang                  command:clang++
 test   libclang-rt-14-dev     -
 test   clang-format-14        command:clang-format-14
+test   chromium               command:chromium
 test   python3-numpy          python:numpy
 test   python3-pywt           python:pywt
 learn  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
@@ -59,12 +62,13 @@ is_debian_12() {
     (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]])
 }
 
-# Of the package names in the arguments, those that are not installed.
+# Of the package names in the arguments, those that are not installed. A command of a package's name counts too: npm
+# often comes with Node.js from elsewhere, and Debian's would not go beside it.
 not_installed() {
   local present package
   present=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
   for package in "$@"; do
-    grep -qxF "$package installed" <<<"$present" || echo "$package"
+    grep -qxF "$package installed" <<<"$present" || command -v "$package" >/dev/null || echo "$package"
   done
 }
 

@@ -1,4 +1,4 @@
-// `tessera compare`: finished runs beside each other.
+// `tessera compare`: runs beside each other.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,36 +6,46 @@
 #include <string>
 #include <vector>
 
+#include "base/table.h"
 #include "cli/command.h"
 #include "report/compare.h"
 
 namespace tessera {
 namespace {
 
-int compare(const std::vector<std::string>& folders) {
-  std::vector<FinishedRun> runs;
-  bool all = true;
-  for (const std::string& folder : folders) {
-    const Result<FinishedRun> run = read_finished_run(folder);
-    if (run.ok())
-      runs.push_back(*run);
-    else
-      fmt::print(stderr, "left out: {}\n", run.error().message);
-    all = all && run.ok();
-  }
-  if (!runs.empty()) fmt::print("{}", comparison_table(runs));
-  return all ? 0 : 1;
+// Everything that is not the table goes to stderr, so that the table can go to a file.
+int compare(const std::vector<std::string>& folders, const std::string& format) {
+  const TableFormat chosen = require_entry(table_formats(), "format", format).format;
+  const FoundRuns found = find_runs(folders);
+  for (const Error& error : found.left_out) fmt::print(stderr, "left out: {}\n", error.message);
+  if (found.runs.empty()) return 1;
+  fmt::print("{}", comparison_table(found.runs, chosen));
+  for (const std::string& note : comparison_notes(found.runs))
+    fmt::print(stderr, "note: {}\n", note);
+  return found.left_out.empty() ? 0 : 1;
 }
 
 }  // namespace
 
 Action add_compare(CLI::App& parser) {
   auto folders = std::make_shared<std::vector<std::string>>();
+  auto format = std::make_shared<std::string>("plain");
   parser
       .add_option("runs", *folders,
-                  "Folders that tessera sim wrote; the others are compared with the first")
+                  "Runs' folders, or folders that hold such folders; the others are compared with "
+                  "the first")
       ->required();
-  return [folders](const std::string&) { return compare(*folders); };
+  std::vector<std::string_view> names;
+  for (const TableFormatName& known : table_formats()) names.push_back(known.name);
+  parser.add_option("--format", *format, fmt::format("One of {}", join(names, ", ")));
+  parser.footer(
+      "saved: bytes the run did not send, against the first. points: accuracy above or below the "
+      "first, in\nper cent of the test data. chance: how likely such a difference is without any "
+      "reason, by Welch's test\nover the seeds; below 0.05 it is worth a sentence. *: the best of "
+      "its column.\n\nExamples:\n"
+      "  tessera compare runs/full runs/jwins\n"
+      "  tessera compare runs --format=latex > table.tex");
+  return [folders, format](const std::string&) { return compare(*folders, *format); };
 }
 
 }  // namespace tessera

@@ -3,108 +3,279 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <vector>
+#include <array>
+#include <cmath>
+#include <optional>
 
-#include "base/files.h"
+#include "base/check.h"
 #include "base/text.h"
+#include "report/metrics_csv.h"
+#include "report/welch.h"
 
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
+constexpr std::array kFormats = {
+    TableFormatName{"plain", "columns for a terminal; the best are marked *", TableFormat::kPlain},
+    TableFormatName{"markdown", "a Markdown table; the best are bold", TableFormat::kMarkdown},
+    TableFormatName{"csv", "numbers without units, for programs", TableFormat::kCsv},
+    TableFormatName{"latex", "a tabular environment for papers; the best are bold",
+                    TableFormat::kLatex},
+};
 
-Result<Json> read_json(const fs::path& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return text.error();
-  Json json = Json::parse(*text, nullptr, false);
-  if (json.is_discarded() || !json.is_object())
-    return Error{"json", path.string() + ": not a summary"};
-  return json;
+struct Cell {
+  std::string text{};    // For people.
+  std::string number{};  // For programs; empty where there is none.
+  bool best = false;
+};
+using Row = std::vector<Cell>;
+
+std::optional<double> mean_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double mean = 0;
+  for (const double v : values) mean += v / static_cast<double>(values.size());
+  return mean;
 }
 
-// The text of `key = "..."` in a config.toml as we write it.
-std::string config_value(const std::string& config, std::string_view key) {
-  for (const std::string_view line : split(config, '\n')) {
-    if (!line.starts_with(key) || trimmed(line.substr(key.size())).substr(0, 1) != "=") continue;
-    std::string_view value = trimmed(line.substr(line.find('=') + 1));
-    if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
-    return std::string(value);
+double deviation_of(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double mean = *mean_of(values);
+  double squares = 0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+// Settings in which runs must agree for their accuracies to mean the same.
+std::vector<std::string_view> incompatible_settings(const StoredRun& run, const StoredRun& first) {
+  std::vector<std::string_view> differing;
+  for (const std::string_view key : {"data", "partition", "model"})
+    if (run.setting(key) != first.setting(key)) differing.push_back(key);
+  return differing;
+}
+
+bool compares(const StoredRun& run, const StoredRun& first) {
+  return run.finished() && incompatible_settings(run, first).empty();
+}
+
+Cell none() {
+  return {.text = "-"};
+}
+
+template <typename Show>
+Cell figure_cell(const StoredRun& run, std::string_view figure, Show show) {
+  const std::optional<double> mean = mean_of(run.figures(figure));
+  if (!mean) return none();
+  return {.text = show(*mean), .number = fmt::format("{}", *mean)};
+}
+
+Cell accuracy_cell(const StoredRun& run) {
+  const std::vector<double> values = run.figures("accuracy");
+  return figure_cell(run, "accuracy", [&](double mean) {
+    if (values.size() < 2) return fmt::format("{:.2f}%", 100 * mean);
+    return fmt::format("{:.2f} +- {:.2f}%", 100 * mean, 100 * deviation_of(values));
+  });
+}
+
+Cell saved_cell(const StoredRun& run, const StoredRun& first) {
+  const auto mine = mean_of(run.figures("bytes_sent_per_node"));
+  const auto theirs = mean_of(first.figures("bytes_sent_per_node"));
+  if (&run == &first || !mine || !theirs || *theirs <= 0) return none();
+  const double saved = 1 - *mine / *theirs;
+  return {.text = fmt::format("{:.1f}%", 100 * saved), .number = fmt::format("{}", saved)};
+}
+
+Cell points_cell(const StoredRun& run, const StoredRun& first) {
+  const auto mine = mean_of(run.figures("accuracy")), theirs = mean_of(first.figures("accuracy"));
+  if (&run == &first || !mine || !theirs) return none();
+  const double points = 100 * (*mine - *theirs);
+  return {.text = fmt::format("{:+.2f}", points), .number = fmt::format("{}", points)};
+}
+
+Cell chance_cell(const StoredRun& run, const StoredRun& first) {
+  const auto p = welch_p_value(run.figures("accuracy"), first.figures("accuracy"));
+  if (&run == &first || !p) return none();
+  return {.text = *p < 0.001 ? std::string("<0.001") : fmt::format("{:.3f}", *p),
+          .number = fmt::format("{}", *p)};
+}
+
+std::string progress_of(const StoredRun& run) {
+  if (run.finished()) return "";
+  const auto rounds = mean_of(run.figures("rounds"));
+  const auto planned = run.rounds_planned();
+  return fmt::format(" (unfinished, round {:.0f}{})", rounds.value_or(0),
+                     planned ? fmt::format(" of {:.0f}", *planned) : "");
+}
+
+constexpr std::array<std::string_view, 10> kHeads = {"run",   "accuracy", "loss",   "sent/node",
+                                                     "saved", "points",   "chance", "virtual time",
+                                                     "wall",  "seeds"};
+
+Row row_of(const StoredRun& run, const StoredRun& first) {
+  // Without a model of the network no time passes.
+  const auto seconds = [](double s) {
+    return s > 0 ? show_duration(Duration(static_cast<std::int64_t>(s * 1e9))) : std::string("-");
+  };
+  const bool comparable = compares(run, first);
+  const std::string name = run.name + progress_of(run);
+  return {{.text = name, .number = run.name},
+          accuracy_cell(run),
+          figure_cell(run, "loss", [](double loss) { return fmt::format("{:.4f}", loss); }),
+          figure_cell(run, "bytes_sent_per_node", show_bytes),
+          comparable ? saved_cell(run, first) : none(),
+          comparable ? points_cell(run, first) : none(),
+          comparable ? chance_cell(run, first) : none(),
+          figure_cell(run, "virtual_seconds", seconds),
+          figure_cell(run, "wall_seconds", seconds),
+          {.text = std::to_string(run.seeds.size()), .number = std::to_string(run.seeds.size())}};
+}
+
+// The columns that can be won: the higher accuracy, the lower loss, fewer bytes, less virtual time.
+struct Contest {
+  std::size_t column;
+  std::string_view figure;
+  double sign;
+};
+constexpr std::array kContests = {Contest{1, "accuracy", -1}, Contest{2, "loss", 1},
+                                  Contest{3, "bytes_sent_per_node", 1},
+                                  Contest{7, "virtual_seconds", 1}};
+
+void mark_best(std::vector<Row>& rows, std::span<const StoredRun> runs) {
+  for (const Contest& contest : kContests) {
+    std::vector<std::pair<double, std::size_t>> scores;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (const auto value = mean_of(runs[i].figures(contest.figure));
+          value && compares(runs[i], runs[0]))
+        scores.emplace_back(contest.sign * *value, i);
+    if (scores.size() < 2) continue;
+    const double best = std::min_element(scores.begin(), scores.end())->first;
+    const auto wins = [&](const auto& score) { return score.first == best; };
+    // Where all are alike nobody has won.
+    if (std::all_of(scores.begin(), scores.end(), wins)) continue;
+    for (const auto& score : scores)
+      if (wins(score)) rows[score.second][contest.column].best = true;
   }
-  return {};
 }
 
-// The number under `key`; a missing one is remembered, so that none is made up.
-double number(const Json& json, const char* key, std::string& missing) {
-  const auto found = json.find(key);
-  if (found != json.end() && found->is_number()) return found->get<double>();
-  missing = key;
-  return 0;
+std::string escaped_latex(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with("+-")) {
+      out += "$\\pm$";
+      ++i;
+    } else if (text[i] == '<') {
+      out += "$<$";
+    } else {
+      if (std::string_view("%&_#$").find(text[i]) != std::string_view::npos) out += '\\';
+      out += text[i];
+    }
+  }
+  return out;
 }
 
-bool has_seeds(const Json& summary) {
-  const auto seeds = summary.find("seeds");
-  return seeds != summary.end() && seeds->is_array() && !seeds->empty() &&
-         seeds->front().is_number_unsigned();
+std::string plain(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const std::string_view head : kHeads) widths.push_back(head.size());
+  const auto shown = [](const Cell& cell) { return cell.text + (cell.best ? "*" : ""); };
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], shown(row[c]).size());
+  std::string table;
+  const auto add = [&](std::size_t c, std::string_view text) {
+    table +=
+        c == 0 ? fmt::format("{:<{}}", text, widths[c]) : fmt::format("  {:>{}}", text, widths[c]);
+    if (c + 1 == kHeads.size()) table += "\n";
+  };
+  for (std::size_t c = 0; c < kHeads.size(); ++c) add(c, kHeads[c]);
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) add(c, shown(row[c]));
+  return table;
 }
 
-// Of several seeds, the folder of the first holds the configuration.
-fs::path config_of(const fs::path& folder, const Json& summary) {
-  if (!has_seeds(summary)) return folder / "config.toml";
-  return folder / fmt::format("seed-{}", summary["seeds"][0].dump()) / "config.toml";
+std::string markdown(const std::vector<Row>& rows) {
+  std::string table = "|", rule = "|";
+  for (const std::string_view head : kHeads) {
+    table += fmt::format(" {} |", head);
+    rule += head == kHeads[0] ? "---|" : "---:|";
+  }
+  table += "\n" + rule + "\n";
+  for (const Row& row : rows) {
+    table += "|";
+    for (const Cell& cell : row)
+      table += fmt::format(" {0}{1}{0} |", cell.best ? "**" : "", cell.text);
+    table += "\n";
+  }
+  return table;
+}
+
+std::string csv(const std::vector<Row>& rows) {
+  std::string table =
+      "run,accuracy,loss,bytes_sent_per_node,saved,points,p_value,virtual_seconds,wall_seconds,"
+      "seeds\n";
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      table += csv_field(row[c].number) + (c + 1 == row.size() ? "\n" : ",");
+  return table;
+}
+
+std::string latex(const std::vector<Row>& rows) {
+  std::string table = "\\begin{tabular}{lrrrrrrrrr}\n\\hline\n";
+  for (const std::string_view head : kHeads)
+    table += fmt::format("{}{}", head == kHeads[0] ? "" : " & ", head);
+  table += " \\\\\n\\hline\n";
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c)
+      table += fmt::format("{}{}{}{}", c == 0 ? "" : " & ", row[c].best ? "\\textbf{" : "",
+                           escaped_latex(row[c].text), row[c].best ? "}" : "");
+    table += " \\\\\n";
+  }
+  return table + "\\hline\n\\end{tabular}\n";
 }
 
 }  // namespace
 
-Result<FinishedRun> read_finished_run(const fs::path& folder) {
-  if (!fs::exists(folder / "summary.json"))
-    return Error{"run",
-                 folder.string() + (fs::exists(folder / "config.toml")
-                                        ? ": the run is not finished; continue it with --resume"
-                                        : ": not a run's folder")};
-  const Result<Json> summary = read_json(folder / "summary.json");
-  if (!summary.ok()) return summary.error();
-  const Result<std::string> config = read_text_file(config_of(folder, *summary));
-  if (!config.ok()) return config.error();
-  std::string missing;
-  FinishedRun run{
-      .name = folder.filename().empty() ? folder.parent_path().filename().string()
-                                        : folder.filename().string(),
-      .sharing = config_value(*config, "sharing") + ", " + config_value(*config, "codec"),
-      .accuracy = number(*summary, "accuracy", missing),
-      .loss = number(*summary, "loss", missing),
-      .bytes_per_node = number(*summary, "bytes_sent_per_node", missing),
-      .wall_seconds = number(*summary, "wall_seconds", missing),
-      .rounds = static_cast<std::uint64_t>(number(*summary, "rounds", missing))};
-  if (has_seeds(*summary)) {
-    run.seeds = (*summary)["seeds"].size();
-    if (run.seeds > 1) run.accuracy_deviation = number(*summary, "accuracy_deviation", missing);
-  }
-  if (!missing.empty())
-    return Error{"json", fmt::format("{}/summary.json has no {}", folder.string(), missing)};
-  return run;
+std::span<const TableFormatName> table_formats() {
+  return kFormats;
 }
 
-std::string comparison_table(std::span<const FinishedRun> runs) {
-  std::size_t width = 4;
-  for (const FinishedRun& run : runs) width = std::max(width, run.name.size());
-  std::string table =
-      fmt::format("{:<{}}  {:>16}  {:>7}  {:>12}  {:>11}  {:>8}  {:>8}\n", "run", width, "accuracy",
-                  "loss", "sent/node", "bytes saved", "points", "wall");
-  for (const FinishedRun& run : runs) {
-    const FinishedRun& first = runs.front();
-    const std::string accuracy =
-        run.seeds > 1
-            ? fmt::format("{:.2f} +- {:.2f}%", 100 * run.accuracy, 100 * run.accuracy_deviation)
-            : fmt::format("{:.2f}%", 100 * run.accuracy);
-    const double saved =
-        first.bytes_per_node > 0 ? 1 - run.bytes_per_node / first.bytes_per_node : 0;
-    table += fmt::format("{:<{}}  {:>16}  {:>7.4f}  {:>12}  {:>10.1f}%  {:>+8.2f}  {:>6.0f} s\n",
-                         run.name, width, accuracy, run.loss, show_bytes(run.bytes_per_node),
-                         100 * saved, 100 * (run.accuracy - first.accuracy), run.wall_seconds);
+std::string comparison_table(std::span<const StoredRun> runs, TableFormat format) {
+  CHECK(!runs.empty());
+  std::vector<Row> rows;
+  for (const StoredRun& run : runs) rows.push_back(row_of(run, runs[0]));
+  mark_best(rows, runs);
+  switch (format) {
+    case TableFormat::kMarkdown:
+      return markdown(rows);
+    case TableFormat::kCsv:
+      return csv(rows);
+    case TableFormat::kLatex:
+      return latex(rows);
+    case TableFormat::kPlain:
+      break;
   }
-  return table;
+  return plain(rows);
+}
+
+std::vector<std::string> comparison_notes(std::span<const StoredRun> runs) {
+  std::vector<std::string> notes;
+  const auto seeds_of = [](const StoredRun& run) {
+    std::vector<std::string> seeds;
+    for (const StoredSeed& seed : run.seeds) seeds.push_back(seed.seed);
+    return seeds;
+  };
+  bool other_seeds = false;
+  for (const StoredRun& run : runs) {
+    const std::vector<std::string_view> differing = incompatible_settings(run, runs[0]);
+    if (!differing.empty())
+      notes.push_back(fmt::format("{} does not compare with {}: it has another {}", run.name,
+                                  runs[0].name, join(differing, ", another ")));
+    if (!run.finished())
+      notes.push_back(fmt::format(
+          "{} is not finished: its figures are those of its last evaluation; continue it with {}",
+          run.name, run.command));
+    other_seeds = other_seeds || seeds_of(run) != seeds_of(runs[0]);
+  }
+  if (other_seeds) notes.push_back("the runs have different seeds");
+  return notes;
 }
 
 }  // namespace tessera

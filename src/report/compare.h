@@ -1,27 +1,33 @@
-// Finished runs beside each other, for the terminal.
+// Runs beside each other for the terminal, a paper or a spreadsheet. The first run is what the
+// others are compared with.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/result.h"
+#include "report/stored_run.h"
 
 namespace tessera {
 
-// What a comparison shows of one run, read back from its folder.
-struct FinishedRun {
-  std::string name{};     // The folder's.
-  std::string sharing{};  // As config.toml has it, with the codec.
-  double accuracy = 0, accuracy_deviation = 0, loss = 0;
-  double bytes_per_node = 0, wall_seconds = 0;
-  std::uint64_t rounds = 0, seeds = 1;
+enum class TableFormat { kPlain, kMarkdown, kCsv, kLatex };
+
+struct TableFormatName {
+  std::string_view name{};
+  std::string_view summary{};
+  TableFormat format = TableFormat::kPlain;
 };
+std::span<const TableFormatName> table_formats();
 
-Result<FinishedRun> read_finished_run(const std::filesystem::path& folder);
+// A row per run. Accuracy, loss and bytes are means over seeds, with the standard deviation of the
+// accuracy; then what a run saves and gains against the first, and how likely chance would make
+// that difference in accuracy (Welch's test over seeds). The best of each column is marked; runs
+// that are not finished or not comparable with the first take no part in that.
+std::string comparison_table(std::span<const StoredRun> runs, TableFormat format);
 
-// A table whose last columns compare with the first run: bytes saved, points of accuracy gained or
-// lost.
-std::string comparison_table(std::span<const FinishedRun> runs);
+// What a reader must know besides: which runs are unfinished, which have other data or another
+// model than the first, which have other seeds.
+std::vector<std::string> comparison_notes(std::span<const StoredRun> runs);
 
 }  // namespace tessera

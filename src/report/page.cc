@@ -157,9 +157,9 @@ Result<std::string> page_data(const FoundRuns& found, const PageOptions& options
       tables.push_back(std::move(*table));
     }
   const std::size_t rows_max = rows_that_fit(tables, options);
-  std::string out =
-      fmt::format("{{\"title\":{},\"runs\":[",
-                  quoted(options.title.empty() ? default_title(found) : options.title));
+  std::string out = fmt::format(
+      "{{\"title\":{},\"live\":{},\"runs\":[",
+      quoted(options.title.empty() ? default_title(found) : options.title), options.live);
   NodeFacts facts;
   std::size_t next_table = 0;
   for (std::size_t r = 0; r < found.runs.size(); ++r) {

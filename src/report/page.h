@@ -15,7 +15,7 @@ namespace tessera {
 struct PageOptions {
   std::string title{};              // Empty: the names of the runs.
   std::size_t rows_max = 0;         // Rows drawn per run and seed; 0: as many as keep it small.
-  bool live = false;                // Asks its server for new figures every second.
+  bool live = false;                // The runs may go on; the page asks its server again.
   std::size_t values_max = 180000;  // Together, when rows_max is 0: some 1.2 MB of text.
 };
 

@@ -108,6 +108,17 @@ Result<StoredSeed> read_seed(const fs::path& folder, StoredRun& run) {
   return seed;
 }
 
+// config.toml is an experiment like any other, so there is a way to continue a run that has no
+// summary yet.
+std::string command_from_config(const StoredRun& run) {
+  std::string seeds;
+  if (run.seeds[0].folder != run.folder)
+    for (const StoredSeed& seed : run.seeds)
+      seeds += fmt::format("{}{}", seeds.empty() ? " --seeds=" : ",", seed.seed);
+  return fmt::format("tessera sim {}{} --out={} --resume",
+                     (run.seeds[0].folder / "config.toml").string(), seeds, run.folder.string());
+}
+
 std::vector<std::string> parts_of(const fs::path& folder) {
   std::vector<std::string> parts;
   for (const fs::path& part : folder.lexically_normal())
@@ -177,9 +188,7 @@ Result<StoredRun> read_run(const fs::path& folder) {
     if (!seed.ok()) return seed.error();
     run.seeds.push_back(*seed);
   }
-  // config.toml is an experiment like any other, so there is always a way to repeat a run.
-  if (run.command.empty())
-    run.command = fmt::format("tessera sim {}", (folders[0] / "config.toml").string());
+  if (run.command.empty()) run.command = command_from_config(run);
   return run;
 }
 

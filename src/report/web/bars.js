@@ -24,7 +24,8 @@ class BytesChart {
     const rowHeight = 30, top = 26;
     const most = Math.max(1, ...rows.map(({ all }) => all));
     const nameWidth = Math.min(width * 0.3, 20 + Math.max(20, ...rows.map(({ run }) => measure(shortName(run.name, 22)))));
-    const noteWidth = 150;
+    const note = ({ all, metadata }) => showBytes(all) + (all > 0 ? `, ${showPercent(metadata / all)} metadata` : "");
+    const noteWidth = 10 + Math.max(0, ...rows.map((row) => measure(note(row))));
     const wide = Math.max(60, width - nameWidth - noteWidth);
     let body = `<defs>${rows.map(({ run }, i) =>
       `<pattern id="m${i}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="5" height="5" fill="${paint.paper}"/><rect width="2.6" height="5" fill="${runColour(paint, run)}"/></pattern>`).join("")}</defs>`;
@@ -35,12 +36,11 @@ class BytesChart {
       const y = top + i * rowHeight;
       const [v, m] = [(values / most) * wide, (metadata / most) * wide];
       const colour = runColour(paint, run);
-      const share = all > 0 ? `, ${showPercent(metadata / all)} metadata` : "";
       body += `<g><title>${escaped(`${run.name}: ${showBytes(values)} values, ${showBytes(metadata)} metadata`)}</title>` +
         svgText(nameWidth - 8, y + 14, shortName(run.name, 22), 'text-anchor="end"') +
         `<rect x="${nameWidth}" y="${y}" width="${v.toFixed(1)}" height="19" fill="${colour}"/>` +
         `<rect x="${(nameWidth + v).toFixed(1)}" y="${y}" width="${m.toFixed(1)}" height="19" fill="url(#m${i})" stroke="${colour}" stroke-width="${m > 2 ? 1 : 0}"/>` +
-        svgText(nameWidth + v + m + 6, y + 14, showBytes(all) + share, `font-size="11.5" fill="${paint.ink}"`) + "</g>";
+        svgText(nameWidth + v + m + 6, y + 14, note({ all, metadata }), 'font-size="11.5"') + "</g>";
     });
     return svgDocument(width, top + rows.length * rowHeight + 4, paint, "Bytes sent per node: values and metadata", body);
   }

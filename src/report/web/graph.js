@@ -103,7 +103,7 @@ class GraphChart {
   }
 
   svg(paint, width) {
-    const height = Math.min(width, 520), margin = 22, foot = 46;
+    const height = Math.min(width, 520), margin = 26, foot = 46;
     const xs = this.at.map((p) => p[0]), ys = this.at.map((p) => p[1]);
     const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const px = (i) => margin + ((xs[i] - x0) / (x1 - x0 || 1)) * (width - 2 * margin);
@@ -117,7 +117,8 @@ class GraphChart {
     for (let i = 0; i < this.count; ++i) {
       const fill = values ? between(SCALE, high > low ? (values[i] - low) / (high - low) : 0.5) : paint.soft;
       const late = this.stragglers.has(i);
-      body += `<g><title>${escaped(this.describe(i))}</title>` + (pies ? pie(px(i), py(i), radius, pies[i], late, paint) : mark(px(i), py(i), radius, fill, late, paint)) + "</g>";
+      body += `<g><title>${escaped(this.describe(i))}</title>` + (pies ? pie(px(i), py(i), radius, pies[i], late, paint) : mark(px(i), py(i), radius, fill, late, paint)) +
+        (this.count <= 40 ? svgText(px(i) + radius + 3, py(i) - radius + 2, String(i), `font-size="10" fill="${paint.soft}"`) : "") + "</g>";
     }
     return svgDocument(width, height, paint, `Topology of ${this.run.name}`, body + this.legend(paint, width, height - 14, values, pies, low, high));
   }
@@ -205,7 +206,7 @@ function mark(x, y, r, fill, square, paint) {
 // A node as a pie of the classes it holds; a straggler's stands in a square.
 function pie(x, y, r, counts, square, paint) {
   const all = sum(counts);
-  let body = square ? mark(x, y, r + 2, paint.paper, true, paint) : "";
+  let body = square ? mark(x, y, r + 2, paint.paper, true, paint) : `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${r + 1}" fill="${paint.soft}"/>`;
   let from = 0;
   counts.forEach((n, c) => {
     if (n === 0) return;

@@ -7,7 +7,7 @@ class CurveChart {
     this.printBox = el("div", { class: "print" });
     this.readout = el("div", { class: "readout", "aria-live": "polite", hidden: true });
     this.tools = el("div", { class: "tools" });
-    this.root = el("figure", { id: `chart-${figure.id}`, class: "chart" },
+    this.root = el("figure", { id: `chart-${figure.id}`, class: figure.wide ? "chart wide" : "chart" },
       el("figcaption", {}, el("h3", {}, figure.title), this.tools, el("p", { class: "about" }, figure.about)),
       el("div", { class: "holder" }, this.plotBox, this.readout), this.printBox);
     addTools(this.tools, figure.title, () => this.csv(), () => curvesSvg(this.chart, PAINT.light, 720, 420));
@@ -51,11 +51,12 @@ class CurveChart {
     this.plot = new uPlot(this.options(width), this.data(), this.plotBox);
   }
 
+  // The edges of all bands come before the lines, so that no band covers a line.
   data() {
-    return uPlot.join(this.chart.curves.map(({ curve }) => {
-      const clean = (values) => (this.chart.log ? values.map((v) => (v > 0 ? v : null)) : values);
-      return curve.banded ? [curve.x, clean(curve.y), clean(curve.lo), clean(curve.hi)] : [curve.x, clean(curve.y)];
-    }));
+    const clean = (values) => (this.chart.log ? values.map((v) => (v > 0 ? v : null)) : values);
+    const { curves } = this.chart;
+    return uPlot.join([...curves.filter(({ curve }) => curve.banded).map(({ curve }) => [curve.x, clean(curve.lo), clean(curve.hi)]),
+      ...curves.map(({ curve }) => [curve.x, clean(curve.y)])]);
   }
 
   options(width) {
@@ -64,21 +65,24 @@ class CurveChart {
     const axis = AXES[chart.axis];
     const [xRange, yRange] = rangesOf(chart);
     const series = [{}], bands = [];
+    const crowded = chart.curves.length > 3;
+    for (const { run, curve } of chart.curves) {
+      if (!curve.banded) continue;
+      const edge = { stroke: faded(runColour(paint, run), crowded ? 0.45 : 0.3), width: 0.8, spanGaps: true, points: { show: false } };
+      series.push(edge, { ...edge });
+      bands.push({ series: [series.length - 1, series.length - 2], fill: faded(runColour(paint, run), crowded ? 0.06 : 0.13) });
+    }
     for (const { run, curve } of chart.curves) {
       const colour = runColour(paint, run);
-      series.push({ stroke: colour, width: 1.8, dash: runDash(run), spanGaps: true,
+      series.push({ stroke: colour, width: 2, dash: runDash(run), spanGaps: true,
         points: { show: curve.x.length <= 20, size: 5, width: 1, stroke: colour, fill: colour } });
-      if (!curve.banded) continue;
-      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
-      series.push(edge, edge);
-      bands.push({ series: [series.length - 1, series.length - 2], fill: faded(colour, chart.curves.length > 8 ? 0.07 : 0.14) });
     }
     this.named = width >= 440 && chart.curves.length <= 10;
     const room = this.named ? Math.min(150, 14 + Math.max(...chart.curves.map(({ run }) => measure(shortName(run.name))))) : 12;
     const font = `12px ${FONT}`;
     const line = { stroke: paint.rule, width: 1 };
     return {
-      width, height: width < 440 ? 250 : 300, padding: [10, room, 0, 0],
+      width, height: width < 440 ? 250 : width > 800 ? 360 : 300, padding: [10, room, 0, 0],
       legend: { show: false },
       cursor: { points: { show: false }, drag: { x: true, y: false }, y: false },
       scales: {
@@ -127,6 +131,7 @@ class CurveChart {
     ctx.save();
     ctx.scale(ratio, ratio);
     ctx.font = `12px ${FONT}`;
+    ctx.textAlign = "left";
     ctx.textBaseline = "middle";
     for (const name of endNames(curves, at, (text) => ctx.measureText(text).width, box)) {
       ctx.strokeStyle = runColour(paint, name.run);
@@ -147,7 +152,8 @@ class CurveChart {
   showReadout(u) {
     const { left, top } = u.cursor;
     if (left == null || left < 0) return this.hideReadout();
-    const x = u.posToVal(left, "x");
+    if (u.cursor.idx == null) return this.hideReadout();
+    const x = u.data[0][u.cursor.idx];  // A place where something was measured.
     const rows = this.chart.curves
       .filter(({ curve }) => x >= curve.x[0] && x <= curve.x[curve.x.length - 1])
       .map(({ run, curve }) => ({ run, y: valueAt(curve.x, curve.y, x),
@@ -175,9 +181,11 @@ class CurveChart {
     if (event.key === "Escape") return this.hideReadout();
     if (!step) return;
     event.preventDefault();
-    const wide = this.plot.over.clientWidth;
-    const now = this.plot.cursor.left >= 0 ? this.plot.cursor.left : step > 0 ? -wide / 40 : wide;
-    this.plot.setCursor({ left: Math.min(Math.max(now + (step * wide) / 40, 0), wide - 1), top: 40 });
+    const xs = this.plot.data[0];
+    const stride = Math.max(1, Math.floor(xs.length / 60));
+    const now = this.readout.hidden ? (step > 0 ? -stride : xs.length) : this.plot.cursor.idx;
+    const next = Math.min(Math.max(now + step * stride, 0), xs.length - 1);
+    this.plot.setCursor({ left: this.plot.valToPos(xs[next], "x"), top: 40 });
   }
 
   csv() {

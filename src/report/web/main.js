@@ -78,7 +78,11 @@ function drawHead() {
 }
 
 function drawAll() {
+  const empty = page.data.runs.length === 0;
+  document.getElementById("waiting").hidden = !empty;
+  for (const part of ["controls", "curves", "cost", "runs"]) document.getElementById(part).hidden = empty;
   drawHead();
+  if (empty) return;
   drawControls();
   drawCharts();
   drawNodes();
@@ -86,6 +90,7 @@ function drawAll() {
 }
 
 function redraw() {
+  if (page.data.runs.length === 0) return;
   drawControls();
   for (const chart of charts) if (!chart.root.hidden && chart.chart) chart.draw();
   targetChart.draw();
@@ -112,10 +117,11 @@ async function follow() {
         page.data = readData(await answer.json());
         drawAll();
       }
-      status.textContent = page.data.runs.every((run) => run.finished) && page.data.runs.length ? "Finished" : "Live";
-      status.dataset.state = status.textContent.toLowerCase();
+      status.textContent = page.data.live ? "Live" : "The run is over; these are its last figures";
+      status.dataset.state = page.data.live ? "live" : "over";
+      if (!page.data.live) return;
     } catch {
-      status.textContent = "The run has ended or cannot be reached; these are its last figures";
+      status.textContent = "The program cannot be reached; these are the last figures it sent";
       status.dataset.state = "lost";
     }
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -125,7 +131,7 @@ async function follow() {
 for (const chart of charts) document.querySelector(`#${chart.figure.section} .charts`).append(chart.root);
 document.querySelector("#cost .charts").append(targetChart.root, bytesChart.root);
 document.querySelector("#nodes .charts").append(graphChart.root, labelChart.root);
-if (page.data.runs.some((run) => run.seeds.length > 1)) page.band = "seeds";
+if (page.data.runs.length > 0 && page.data.runs.every((run) => run.seeds.length > 1)) page.band = "seeds";
 setUpTheme();
 drawAll();
 theme.listeners.push(redraw);

@@ -9,8 +9,8 @@ const AXES = {
 // What can be drawn as curves. `band` names the columns of the lowest and the highest node; `least` and `most`
 // hold the axis to what the figure can be.
 const FIGURES = [
-  { id: "accuracy", section: "curves", title: "Accuracy", y: "accuracy", band: ["accuracy_min", "accuracy_max"],
-    show: showPercent, ticks: "percent", least: 0,
+  { id: "accuracy", section: "curves", wide: true, title: "Accuracy", y: "accuracy", band: ["accuracy_min", "accuracy_max"],
+    show: showPercent, ticks: "percent", least: 0, most: 1,
     about: "On test data, mean over nodes." },
   { id: "loss", section: "curves", title: "Test loss", y: "loss", band: ["loss_min", "loss_max"], show: showNumber,
     can_log: true, about: "On test data, mean over nodes." },
@@ -22,7 +22,7 @@ const FIGURES = [
   { id: "queue", section: "network", title: "Queue at the up-link", y: "queue", band: [null, "queue_max"],
     show: showNumber, least: 0, about: "Messages waiting to be sent: mean over nodes. The band reaches to the longest queue." },
   { id: "link_use", section: "network", title: "Link use", y: "link_use", band: [null, "link_use_max"],
-    show: showPercent, ticks: "percent", least: 0, about: "Part of the up-link's capacity used: mean over nodes. The band reaches to the busiest." },
+    show: showPercent, ticks: "percent", least: 0, most: 1, about: "Part of the up-link's capacity used: mean over nodes. The band reaches to the busiest." },
   { id: "delay", section: "network", title: "Delay", y: "delay_seconds", show: showSeconds, ticks: "seconds", least: 0,
     about: "How long a message was on its way, queue included: mean over messages." },
   { id: "delivered", section: "network", title: "Delivered", y: "delivered_fraction", show: showPercent, ticks: "percent",

@@ -14,7 +14,7 @@ function placeNames(names, top, bottom) {
   const placed = [];
   for (const name of [...names].sort((a, b) => a.y - b.y)) {
     const wanted = name.y;
-    const covers = (other) => Math.abs(other.y - name.y) < height && other.x < name.x + name.width && name.x < other.x + other.width;
+    const covers = (other) => Math.abs(other.y - name.y) < height - 0.5 && other.x < name.x + name.width && name.x < other.x + other.width;
     for (let hit; (hit = placed.find(covers));) name.y = hit.y + height;
     name.from = wanted;
     placed.push(name);
@@ -78,7 +78,7 @@ function curvesSvg(chart, paint, width, height) {
     if (!curve.banded) continue;
     const up = curve.x.map((x, i) => point(x, positive(curve.hi[i], log, ys)));
     const down = curve.x.map((x, i) => point(x, positive(curve.lo[i], log, ys))).reverse();
-    body += `<polygon points="${[...up, ...down].join(" ")}" fill="${runColour(paint, run)}" fill-opacity="0.14"/>`;
+    body += `<polygon points="${[...up, ...down].join(" ")}" fill="${runColour(paint, run)}" fill-opacity="${curves.length > 3 ? 0.07 : 0.14}" stroke="${runColour(paint, run)}" stroke-opacity="0.35" stroke-width="0.6"/>`;
   }
   for (const { run, curve } of curves) {
     const points = curve.x.map((x, i) => (log && !(curve.y[i] > 0) ? null : point(x, curve.y[i]))).filter(Boolean);

@@ -9,7 +9,10 @@ function differing(data) {
 function spreadText(values, show) {
   if (values.length === 0) return "–";
   const d = deviation(values);
-  return d == null ? show(values[0]) : `${show(mean(values))} ± ${show(d)}`;
+  const middle = show(mean(values));
+  if (!d) return middle;
+  const decimals = (/\.(\d+)$/.exec(middle)?.[1] || "").length;
+  return `${middle} ± ${show === showNumber && !middle.includes("e") ? d.toFixed(decimals) : show(d)}`;
 }
 
 // The rows of the table, as {head, cells}: what the page shows and its CSV holds.

@@ -14,7 +14,7 @@ class TargetChart {
       ...Object.entries(TARGETS).map(([name, t]) => el("option", { value: name }, t.words)));
     this.table = el("table", { class: "target" });
     this.tools = el("div", { class: "tools" });
-    this.root = el("figure", { id: "chart-target", class: "chart wide" },
+    this.root = el("figure", { id: "chart-target", class: "chart" },
       el("figcaption", {}, el("h3", {}, "Cost of a target"), this.tools,
         el("p", { class: "about" }, "What it took until a run first met the target, on the straight line between two evaluations; mean over the seeds that met it.")),
       el("div", { class: "slider" }, this.kind, this.slider, this.output),

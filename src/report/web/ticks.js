@@ -26,7 +26,7 @@ function ticksOf(kind, low, high, count) {
   if (!(high > low)) return [low];
   const step = stepFor(kind, low, high, count);
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) ticks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) ticks.push(i === 0 ? 0 : i * step);
   return ticks;
 }
 
@@ -74,7 +74,7 @@ const logLabels = (ticks) => ticks.map((t) => (t >= 1e-3 && t < 1e5 ? String(+t.
 function rangeAround(low, high, figure, log) {
   if (!isFinite(low) || !isFinite(high)) return [0, 1];
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
-  const pad = (high - low || Math.abs(high) || 1) * 0.05;
-  const least = figure.least ?? (low >= 0 ? 0 : -Infinity);
-  return [figure.least != null ? figure.least : Math.max(low - pad, least), Math.min(high + pad, figure.most ?? Infinity)];
+  const from = figure.least ?? low;
+  const pad = (high - from || Math.abs(high) || 1) * 0.05;
+  return [figure.least ?? Math.max(low - pad, low >= 0 ? 0 : -Infinity), Math.min(high + pad, Math.max(figure.most ?? Infinity, high))];
 }

@@ -1,0 +1,186 @@
+// Runs' folders made by hand: what the readers, the thinning, the comparison and the page's figures
+// make of them.
+#include "report/page.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "report/compare.h"
+#include "report/metrics_csv.h"
+#include "report/metrics_table.h"
+#include "report/welch.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class PageTest : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(root_), fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    fs::create_directories((root_ / path).parent_path());
+    ASSERT_TRUE(write_file(root_ / path, bytes_of(text)).ok());
+  }
+  // A run whose accuracy grows by a tenth per row and ends at `accuracy`.
+  void write_run(const std::string& folder, double accuracy, double bytes, bool finished = true,
+                 const std::string& seed = "90", const std::string& data = "synthetic") const {
+    write(folder + "/config.toml",
+          fmt::format("nodes = \"2\"\nseed = \"{}\"\ndata = \"{}\"\nmodel = \"logistic\"\n"
+                      "protocol = \"dpsgd:rounds=40\"\n",
+                      seed, data));
+    std::string rows;
+    for (int i = 3; i >= 0; --i)
+      rows += fmt::format(
+          "{{\"round\":{},\"accuracy\":{},\"loss\":{},\"bytes_sent_per_node\":{},"
+          "\"virtual_seconds\":{}}}\n",
+          10 * (4 - i), accuracy - 0.1 * i, 1 + 0.1 * i, bytes * (4 - i) / 4, 4 - i);
+    write(folder + "/metrics.jsonl", rows);
+    if (!finished) return;
+    write(folder + "/summary.json",
+          fmt::format("{{\"accuracy\":{},\"loss\":1,\"bytes_sent_per_node\":{},\"rounds\":40,"
+                      "\"virtual_seconds\":4,\"wall_seconds\":1,\"edges\":[[0,1]],"
+                      "\"command\":\"tessera sim </script>\"}}",
+                      accuracy, bytes));
+  }
+  FoundRuns find(const std::vector<std::string>& names) const {
+    std::vector<std::string> folders;
+    for (const std::string& name : names) folders.push_back((root_ / name).string());
+    return find_runs(folders);
+  }
+
+  fs::path root_ = fs::path(testing::TempDir()) / fmt::format("tessera_page_test_{}", ::getpid());
+};
+
+TEST_F(PageTest, AFolderOfRunsStandsForThemAndWhatIsNoneIsNamed) {
+  write_run("all/b", 0.5, 100);
+  write_run("all/a/seed-10", 0.5, 100, true, "10");
+  write_run("all/a/seed-9", 0.5, 100, true, "9");
+  write_run("other/b", 0.5, 100, false);
+  write("all/notes/readme", "");
+  const FoundRuns found = find({"all", "other/b", "all/notes", "gone"});
+  ASSERT_EQ(found.runs.size(), 3u);
+  EXPECT_EQ(found.runs[0].name, "all/a");
+  EXPECT_EQ(found.runs[1].name, "all/b");
+  EXPECT_EQ(found.runs[2].name, "other/b");
+  ASSERT_EQ(found.runs[0].seeds.size(), 2u);
+  EXPECT_EQ(found.runs[0].seeds[0].seed, "9");  // By number, not by name.
+  EXPECT_TRUE(found.runs[1].finished());
+  EXPECT_FALSE(found.runs[2].finished());
+  EXPECT_EQ(found.runs[2].seeds[0].figure("rounds"), 40);
+  EXPECT_EQ(found.left_out.size(), 2u);
+}
+
+TEST_F(PageTest, ARowThatIsStillBeingWrittenWaits) {
+  write("metrics.jsonl", "{\"round\":1,\"loss\":2}\n{\"round\":2,\"extra\":5}\n{\"rou");
+  const auto table = read_metrics(root_ / "metrics.jsonl");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(table->rows, 2u);
+  EXPECT_TRUE(std::isnan(table->find("loss")->values[1]));
+  EXPECT_TRUE(std::isnan(table->find("extra")->values[0]));
+  EXPECT_EQ(table->find("extra")->values[1], 5);
+  write("metrics.jsonl", "{\"round\":1}\nnonsense\n");
+  EXPECT_FALSE(read_metrics(root_ / "metrics.jsonl").ok());
+}
+
+TEST_F(PageTest, ThinningKeepsTheEndsAndEveryExtreme) {
+  MetricsTable table{.columns = {{"accuracy", {}}, {"loss", {}}}, .rows = 5000};
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    table.columns[0].values.push_back(i == 1234 ? 0.9 : 0.1 + 1e-5 * static_cast<double>(i));
+    table.columns[1].values.push_back(i == 4321 ? 50 : 1.0);
+  }
+  const std::vector<std::size_t> rows = rows_to_draw(table, 300);
+  EXPECT_LE(rows.size(), 300u);
+  EXPECT_GE(rows.size(), 100u);
+  EXPECT_EQ(rows.front(), 0u);
+  EXPECT_EQ(rows.back(), 4999u);
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+  for (const std::size_t wanted : {1234u, 4321u})
+    EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), wanted)) << wanted;
+  EXPECT_EQ(rows_to_draw(table, 5000).size(), 5000u);
+}
+
+TEST_F(PageTest, TheFiguresAreJsonThatCannotEndTheScriptAroundThem) {
+  write_run("a", 0.5, 100);
+  write_run("b", 0.6, 50);
+  const auto data = page_data(find({"a", "b", "gone"}), {});
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(data->find('<'), std::string::npos);
+  const Json json = Json::parse(*data);
+  EXPECT_EQ(json["runs"][0]["command"], "tessera sim </script>");
+  EXPECT_EQ(json["runs"][0]["seeds"][0]["columns"]["round"], Json({10, 20, 30, 40}));
+  EXPECT_EQ(json["runs"][0]["config"]["model"], "logistic");
+  EXPECT_EQ(json["runs"][0]["facts"]["edges"], Json({{0, 1}}));
+  EXPECT_EQ(json["runs"][1]["facts"]["edges"], 0);  // The same as the first run's.
+  EXPECT_EQ(json["left_out"].size(), 1u);
+  if (has_page()) {
+    const std::string page = page_with(*data, false);
+    EXPECT_NE(page.find(*data), std::string::npos);
+    for (const char* gap : {"{{data}}", "{{live}}", "{{script}}", "{{style}}", "{{uplot_script}}"})
+      EXPECT_EQ(page.find(gap), std::string::npos) << gap;
+  }
+}
+
+TEST_F(PageTest, CsvHoldsEveryRow) {
+  write_run("a,b", 0.5, 100);
+  const auto csv = metrics_csv(find({"a,b"}).runs);
+  ASSERT_TRUE(csv.ok());
+  EXPECT_EQ(csv->substr(0, csv->find('\n')),
+            "run,seed,round,accuracy,loss,bytes_sent_per_node,virtual_seconds");
+  EXPECT_NE(csv->find("\"a,b\",90,40,0.5,1,100,4\n"), std::string::npos) << *csv;
+}
+
+// Values from tables of Student's t.
+TEST(Welch, AgreesWithTables) {
+  EXPECT_NEAR(student_t_two_sided(12.706, 1), 0.05, 1e-5);
+  EXPECT_NEAR(student_t_two_sided(2.228, 10), 0.05, 1e-4);
+  EXPECT_NEAR(student_t_two_sided(2.704, 40), 0.01, 1e-4);
+  EXPECT_NEAR(student_t_two_sided(1.0, 1), 0.5, 1e-12);
+  EXPECT_EQ(student_t_two_sided(0, 7), 1);
+  // Both have a variance of 2.5, so the variance of the difference is 1: t = 3, 8 degrees.
+  const std::vector<double> a = {1, 2, 3, 4, 5}, b = {4, 5, 6, 7, 8}, one = {1};
+  EXPECT_NEAR(*welch_p_value(a, b), student_t_two_sided(3.0, 8), 1e-12);
+  EXPECT_FALSE(welch_p_value(a, one).has_value());
+}
+
+TEST_F(PageTest, TheComparisonMarksTheBestAndNamesWhatDoesNotCompare) {
+  for (const int seed : {1, 2, 3}) {
+    const std::string name = fmt::format("seed-{}", seed);
+    write_run("full/" + name, 0.50 + 0.001 * seed, 1000, true, std::to_string(seed));
+    write_run("jwins/" + name, 0.60 + 0.001 * seed, 250, true, std::to_string(seed));
+  }
+  write_run("stopped", 0.9, 10, false);
+  write_run("other", 0.95, 1, true, "90", "cifar10");
+  const FoundRuns found = find({"full", "jwins", "stopped", "other"});
+  const std::string table = comparison_table(found.runs, TableFormat::kPlain);
+  EXPECT_NE(table.find("60.20 +- 0.10%*"), std::string::npos) << table;
+  EXPECT_NE(table.find("75.0%"), std::string::npos) << table;
+  EXPECT_NE(table.find("+10.00"), std::string::npos) << table;
+  EXPECT_NE(table.find("<0.001"), std::string::npos) << table;
+  EXPECT_NE(table.find("stopped (unfinished, round 40 of 40)"), std::string::npos) << table;
+  EXPECT_EQ(table.find("95.00%*"), std::string::npos) << "not comparable, and yet it won";
+  EXPECT_NE(comparison_table(found.runs, TableFormat::kMarkdown).find("**60.20 +- 0.10%**"),
+            std::string::npos);
+  EXPECT_NE(
+      comparison_table(found.runs, TableFormat::kLatex).find("\\textbf{60.20 $\\pm$ 0.10\\%}"),
+      std::string::npos);
+  const std::string csv = comparison_table(found.runs, TableFormat::kCsv);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  const std::vector<std::string> notes = comparison_notes(found.runs);
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_NE(notes[0].find("stopped is not finished"), std::string::npos);
+  EXPECT_NE(notes[1].find("other does not compare with full: it has another data"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,171 @@
+#include "report/watch.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "base/spec.h"
+#include "report/page.h"
+
+#if TESSERA_WITH_WATCH
+#include <httplib.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/stopwatch.h"
+#endif
+
+namespace tessera {
+
+#if TESSERA_WITH_WATCH
+
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+}  // namespace
+
+struct Watch::Server {
+  explicit Server(std::filesystem::path watched) : folder(std::move(watched)) {}
+
+  std::filesystem::path folder;
+  int port = 0;
+  httplib::Server http{};
+  std::jthread thread{};
+
+  std::mutex mutex{};
+  std::condition_variable served{};
+  Stopwatch since_asked{};  // The last time a page asked for figures.
+  bool asked = false, ending = false, served_the_end = false;
+
+  std::string figures(bool live) const {
+    const std::vector<std::string> folders = {folder.string()};
+    FoundRuns found = find_runs(folders);
+    if (found.runs.empty()) found.left_out.clear();  // The run has not written anything yet.
+    const PageOptions options{.title = folder.lexically_normal().filename().string(), .live = live};
+    const Result<std::string> data = page_data(found, options);
+    // A row that is being written is complete a moment later.
+    return data.ok() ? *data : page_data({}, options).value();
+  }
+
+  // Another site's script could have its own name resolve to our address; its requests then carry
+  // that name.
+  bool is_for_us(const httplib::Request& request) const {
+    const std::string host = request.get_header_value("Host");
+    return host == fmt::format("{}:{}", kLoopback, port) ||
+           host == fmt::format("localhost:{}", port);
+  }
+
+  void send_page(httplib::Response& response) {
+    response.set_content(page_with(figures(true), true), "text/html; charset=utf-8");
+  }
+
+  void send_figures(const httplib::Request& request, httplib::Response& response) {
+    const std::unique_lock lock(mutex);
+    const std::string data = figures(!ending);
+    const std::string tag = fmt::format("\"{:016x}\"", hash_bytes(bytes_of(data)));
+    response.set_header("ETag", tag);
+    response.set_header("Cache-Control", "no-store");
+    if (request.get_header_value("If-None-Match") == tag)
+      response.status = 304;
+    else
+      response.set_content(data, "application/json");
+    asked = true;
+    since_asked.restart();
+    served_the_end = ending;
+    served.notify_all();
+  }
+};
+
+Watch::Watch(std::uint16_t port, std::filesystem::path folder)
+    : server_(std::make_unique<Server>(std::move(folder))) {
+  if (!has_page())
+    throw std::invalid_argument(
+        "--watch: this build has no page; install npm, configure again, and build");
+  httplib::Server& http = server_->http;
+  // A handful of requests a minute need no crowd of threads, and connections that stay open would
+  // have to be waited for at the end.
+  http.new_task_queue = [] { return new httplib::ThreadPool(2); };
+  http.set_keep_alive_max_count(1);
+  // By default two programs may listen on one port, and the browser meets either.
+  http.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  http.set_pre_routing_handler([this](const auto& request, auto& response) {
+    if (server_->is_for_us(request)) return httplib::Server::HandlerResponse::Unhandled;
+    response.status = 403;
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  http.Get("/", [this](const auto&, auto& response) { server_->send_page(response); });
+  http.Get("/data.json", [this](const auto& request, auto& response) {
+    server_->send_figures(request, response);
+  });
+  server_->port = port == 0                            ? http.bind_to_any_port(kLoopback)
+                  : http.bind_to_port(kLoopback, port) ? port
+                                                       : -1;
+  if (server_->port <= 0)
+    throw std::invalid_argument(
+        fmt::format("--watch={}: cannot listen on that port; is it taken? --watch alone finds a "
+                    "free one",
+                    port));
+  server_->thread = std::jthread([this] { server_->http.listen_after_bind(); });
+}
+
+Watch::~Watch() {
+  {
+    std::unique_lock lock(server_->mutex);
+    server_->ending = true;
+    if (server_->asked && server_->since_asked.seconds() < 4)
+      server_->served.wait_for(lock, std::chrono::seconds(2),
+                               [this] { return server_->served_the_end; });
+  }
+  // The answer may still be on its way; stop() waits for those.
+  server_->http.stop();
+}
+
+std::string Watch::address() const {
+  return fmt::format("http://{}:{}", kLoopback, server_->port);
+}
+
+#else
+
+struct Watch::Server {};
+
+Watch::Watch(std::uint16_t, std::filesystem::path) {
+  throw std::invalid_argument(
+      "--watch: this build cannot serve pages; install libcpp-httplib-dev, configure again, and "
+      "build");
+}
+
+Watch::~Watch() = default;
+
+std::string Watch::address() const {
+  return {};
+}
+
+#endif
+
+std::unique_ptr<Watch> start_watch(const std::string& port, const std::filesystem::path& folder) {
+  if (port.empty()) return nullptr;
+  std::int64_t number = 0;
+  if (port != "any") {
+    try {
+      number = parse_integer(port);
+    } catch (const std::invalid_argument&) {
+      number = -1;
+    }
+    if (number < 1 || number > 65535)
+      throw std::invalid_argument(
+          fmt::format("--watch={}: a port is a number from 1 to 65535", port));
+  }
+  auto watch = std::make_unique<Watch>(static_cast<std::uint16_t>(number), folder);
+  fmt::print(stderr, "watch it at {} (from this machine only)\n", watch->address());
+  return watch;
+}
+
+}  // namespace tessera
