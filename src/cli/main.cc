@@ -28,6 +28,9 @@ constexpr std::array kCommands = {
     Command{"node", "Runs one node as a live peer", add_node},
     Command{"status", "Asks running nodes how they are", add_status},
     Command{"replay", "Drives a node through what a live one recorded", add_replay},
+    Command{"keygen", "Makes the key pair by which a live node is known", add_keygen},
+    Command{"roster", "Adds members to the file that lists them, removes and checks them",
+            add_roster},
 #endif
     Command{"compare", "Puts finished runs beside each other", add_compare},
     Command{"inspect", "Shows what an experiment is: topology, who holds which classes",

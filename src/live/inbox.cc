@@ -51,8 +51,12 @@ std::string_view Inbox::join(const Chunk& chunk) {
   if (held_ + charge > limits_.held_bytes_max) return "flood";
   held_ += charge;
   part_->charge += charge;
-  // Grows as bytes arrive: a claim of length alone allocates nothing.
-  ByteWriter(part_->bytes).put_bytes(chunk.payload);
+  // Grows as bytes arrive: a claim of length alone allocates nothing. The first piece, which is
+  // most often the only one, is copied without zeroing its place first.
+  if (begins)
+    part_->bytes.assign(chunk.payload.begin(), chunk.payload.end());
+  else
+    ByteWriter(part_->bytes).put_bytes(chunk.payload);
   if (part_->bytes.size() == chunk.total) {
     whole_.push_back(std::move(*part_));
     part_.reset();

@@ -17,19 +17,8 @@ Error wrong(std::string message) {
   return {"roster", std::move(message)};
 }
 
-// Names become file names and appear in logs.
-std::string name_fault(std::string_view name) {
-  if (name.empty() || name.size() > 64) return "a name has between 1 and 64 characters";
-  for (char c : name) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.';
-    if (!fine) return "a name is made of letters, digits, '-', '_' and '.'";
-  }
-  return name.front() == '.' || name.front() == '-' ? "a name begins with a letter or digit" : "";
-}
-
 std::string member_fault(const Member& member) {
-  if (std::string fault = name_fault(member.name); !fault.empty())
+  if (std::string fault = member_name_fault(member.name); !fault.empty())
     return fmt::format("name '{}': {}", member.name, fault);
   if (std::string fault = address_fault(member.address); !fault.empty())
     return fmt::format("{}: address '{}': {}", member.name, member.address, fault);
@@ -82,6 +71,17 @@ Result<Member> member_of(const toml::table& table) {
 }
 
 }  // namespace
+
+// Names become file names and appear in logs.
+std::string member_name_fault(std::string_view name) {
+  if (name.empty() || name.size() > 64) return "a name has between 1 and 64 characters";
+  for (char c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.';
+    if (!fine) return "a name is made of letters, digits, '-', '_' and '.'";
+  }
+  return name.front() == '.' || name.front() == '-' ? "a name begins with a letter or digit" : "";
+}
 
 std::string address_fault(std::string_view address) {
   const std::size_t colon = address.rfind(':');

@@ -59,6 +59,8 @@ class Roster {
   NodeId next_id_ = 0;
 };
 
+// Empty when the name can also be a file's, else what is wrong with it.
+std::string member_name_fault(std::string_view name);
 // Empty when the address is host:port with a port between 1 and 65535, else what is wrong with it.
 std::string address_fault(std::string_view address);
 

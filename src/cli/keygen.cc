@@ -1,0 +1,42 @@
+// `tessera keygen NAME`: the key pair by which a node is known to the others.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/command.h"
+#include "live/keys.h"
+#include "live/roster.h"
+
+namespace tessera {
+namespace {
+
+struct KeygenArguments {
+  std::string name{};
+  std::string folder = ".";
+};
+
+int keygen(const KeygenArguments& arguments) {
+  if (const std::string fault = member_name_fault(arguments.name); !fault.empty())
+    throw std::invalid_argument(fmt::format("keygen: '{}': {}", arguments.name, fault));
+  const KeyFiles files = key_files(arguments.folder, arguments.name);
+  const Result<KeyPair> keys = make_key_files(files);
+  if (!keys) throw std::invalid_argument("keygen: " + keys.error().message);
+  fmt::print("{}  keep it on the node's machine, and to yourself\n", files.secret.string());
+  fmt::print("{}  for the roster: {}\n", files.shared.string(), keys->public_key);
+  fmt::print("next: tessera roster add ROSTER {} HOST:PORT {}\n", arguments.name,
+             files.shared.string());
+  return 0;
+}
+
+}  // namespace
+
+Action add_keygen(CLI::App& parser) {
+  auto arguments = std::make_shared<KeygenArguments>();
+  parser.add_option("name", arguments->name, "The node's name")->required();
+  parser.add_option("--dir", arguments->folder, "Where the two files go (default: here)");
+  return [arguments](const std::string&) { return keygen(*arguments); };
+}
+
+}  // namespace tessera

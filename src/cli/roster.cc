@@ -1,0 +1,100 @@
+// `tessera roster add|remove|check`: who belongs to a run. A roster is a file that is copied to
+// every member; these commands keep it in order.
+#include "live/roster.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <stdexcept>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "live/keys.h"
+
+namespace tessera {
+namespace {
+
+struct RosterArguments {
+  std::string file{};
+  std::string name{};
+  std::string address{};
+  std::string key{};
+};
+
+template <typename T>
+T or_stop(Result<T> result) {
+  if (!result) throw std::invalid_argument("roster: " + result.error().message);
+  return std::move(*result);
+}
+
+void write(const Roster& roster, const std::string& file) {
+  const Result<void> written = roster.write(file);
+  if (!written) throw std::runtime_error("roster: " + written.error().message);
+}
+
+// The key itself, or the .pub file that holds it.
+std::string public_key(const std::string& key) {
+  if (is_public_key(key)) return key;
+  const Result<std::string> text = read_text_file(key);
+  if (!text)
+    throw std::invalid_argument(fmt::format(
+        "roster: '{}' is neither a public key of 40 characters nor a file that holds one", key));
+  return std::string(trimmed(*text));
+}
+
+int add(const RosterArguments& arguments) {
+  const bool exists = std::filesystem::exists(arguments.file);
+  Roster roster = exists ? or_stop(Roster::read(arguments.file)) : Roster();
+  const NodeId id =
+      or_stop(roster.add(arguments.name, arguments.address, public_key(arguments.key)));
+  write(roster, arguments.file);
+  fmt::print("{}: {} is node {} of {}\n", arguments.file, arguments.name, id,
+             roster.members().size());
+  return 0;
+}
+
+int remove(const RosterArguments& arguments) {
+  Roster roster = or_stop(Roster::read(arguments.file));
+  const Result<void> removed = roster.remove(arguments.name);
+  if (!removed) throw std::invalid_argument("roster: " + removed.error().message);
+  write(roster, arguments.file);
+  fmt::print("{}: {} is out, {} stay; its id is not given to anyone else\n", arguments.file,
+             arguments.name, roster.members().size());
+  return 0;
+}
+
+int check(const RosterArguments& arguments) {
+  const Roster roster = or_stop(Roster::read(arguments.file));
+  for (const Member& member : roster.members())
+    fmt::print("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
+               member.public_key);
+  fmt::print("{}: {} members, in order\n", arguments.file, roster.members().size());
+  return 0;
+}
+
+}  // namespace
+
+Action add_roster(CLI::App& parser) {
+  auto arguments = std::make_shared<RosterArguments>();
+  auto action = std::make_shared<int (*)(const RosterArguments&)>(nullptr);
+  parser.require_subcommand(1);
+  const auto command = [&](const char* name, const char* summary,
+                           int (*run)(const RosterArguments&)) {
+    CLI::App* sub = parser.add_subcommand(name, summary);
+    sub->add_option("file", arguments->file, "The roster, a TOML file")->required();
+    sub->callback([action, run] { *action = run; });
+    return sub;
+  };
+  CLI::App* adding = command("add", "Adds a member; makes the file where there is none", add);
+  adding->add_option("name", arguments->name, "The member's name")->required();
+  adding->add_option("address", arguments->address, "Where it listens, as host:port")->required();
+  adding->add_option("key", arguments->key, "Its public key, or the .pub file")->required();
+  CLI::App* removing = command("remove", "Removes a member", remove);
+  removing->add_option("name", arguments->name, "The member's name")->required();
+  command("check", "Says who is in it, or what is wrong with it", check);
+  return [arguments, action](const std::string&) { return (*action)(*arguments); };
+}
+
+}  // namespace tessera
