@@ -39,7 +39,7 @@ void on_interrupt_launch(int) {
 
 struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
-  std::string out{}, link{}, checkpoint = "10s", linger = "30s", nemesis{};
+  std::string out{}, link{}, checkpoint = "10s", linger = "30s", nemesis{}, pace{};
   std::uint32_t processes = 0;
   bool restart = false, resume = false, overwrite = false, quiet = false, record = false;
   std::string command{};
@@ -188,6 +188,7 @@ int run(const Arguments& arguments) {
                                .link = arguments.link,
                                .checkpoint = arguments.checkpoint,
                                .linger = arguments.linger,
+                               .pace = arguments.pace,
                                .record = arguments.record});
   if (!arguments.quiet)
     fmt::print(stderr, "{} live nodes into {}; tessera status {}\n", cluster.children().size(),
@@ -218,6 +219,8 @@ Action add_launch(CLI::App& parser) {
                     "Time between checkpoints (default: 10s)");
   parser.add_option("--linger", arguments->linger,
                     "How long nodes that have finished stay for the others (default: 30s)");
+  parser.add_option("--pace", arguments->pace,
+                    "Training takes at least this long, to stand in for slower machines");
   parser.add_option("--nemesis", arguments->nemesis,
                     "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes; "
                     "with --restart");

@@ -95,7 +95,8 @@ void Cluster::make_settings(const Experiment& experiment) {
                           .folder = fs::absolute(child.folder).string(),
                           .checkpoint = options_.checkpoint,
                           .linger = options_.linger,
-                          .link = options_.link};
+                          .link = options_.link,
+                          .pace = options_.pace};
     if (options_.record)
       settings.record = fs::absolute(options_.folder / "logs" / (name + ".events")).string();
     write_or_throw(child.settings, to_toml(settings));

@@ -20,6 +20,7 @@ struct ClusterOptions {
   std::string link{};  // As `tessera node` has them.
   std::string checkpoint{};
   std::string linger{};
+  std::string pace{};
   bool record = false;
 };
 

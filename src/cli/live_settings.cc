@@ -32,6 +32,8 @@ constexpr std::array kKeys = {
     LiveKey{"record", "Write every event to this file, for tessera replay", &LiveSettings::record,
             true},
     LiveKey{"threads", "Threads for training (default: 1)", &LiveSettings::threads},
+    LiveKey{"pace", "Training takes at least this long, to stand in for a slower machine",
+            &LiveSettings::pace},
     LiveKey{"began", "When the run began, in seconds since 1970 (default: now)",
             &LiveSettings::began},
 };

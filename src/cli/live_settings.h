@@ -35,6 +35,7 @@ struct LiveSettings {
   std::string metrics{};
   std::string record{};
   std::string threads = "1";
+  std::string pace{};
   std::string began{};
 
   Experiment plan{};  // What `experiment` names, or the table of that name says.

@@ -135,8 +135,10 @@ void Runtime::start_training() {
   worker_.post([this, life = life_, wanted = std::move(*wanted_)]() mutable {
     TrainingDone done{.life = life};
     TrainJob job{.node = parts_.id, .model = wanted.model, .random = wanted.random};
+    const auto due = std::chrono::steady_clock::now() + options_.pace;
     try {
       parts_.trainer->train(std::span(&job, 1));
+      std::this_thread::sleep_until(due);
     } catch (...) {
       done.failure = std::current_exception();
     }

@@ -80,6 +80,8 @@ struct RuntimeOptions {
   // them it must be to take it. Nobody where a node must see every message from the first.
   std::vector<NodeId> helpers{};
   Round far_behind = 2;
+  // Training takes at least this long: to stand in for slower machines.
+  Duration pace{};
   // When the run began, in seconds of the system's clock; 0: now, or as the checkpoint says.
   double began_at = 0;
 };
