@@ -15,7 +15,7 @@ constexpr std::uint64_t kOvertakenMost = 16;
 
 }  // namespace
 
-bool Pending::put(NodeId from, std::uint32_t piece, Share share) {
+bool Pending::put(NodeId from, std::uint32_t piece, Share&& share) {
   const std::uint64_t key = std::uint64_t{from} << 32 | piece;
   const auto found = std::find(keys_.begin(), keys_.end(), key);
   if (found == keys_.end()) {

@@ -17,7 +17,7 @@ class Pending {
  public:
   // A share replaces the one of the same sender and piece unless that is of a somewhat later age:
   // messages may overtake one another. Whether it was taken.
-  bool put(NodeId from, std::uint32_t piece, Share share);
+  bool put(NodeId from, std::uint32_t piece, Share&& share);
 
   bool empty() const { return shares_.empty(); }
   std::size_t size() const { return shares_.size(); }

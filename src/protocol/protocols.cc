@@ -60,7 +60,7 @@ PatienceOptions read_patience(Options& options) {
   if (!options.has("patience") || options.text("patience") == "none") return patience;
   patience.most = options.duration("patience", Duration::zero());
   if (patience.most <= Duration::zero()) options.refuse("patience", "must be above 0, or none");
-  patience.least = options.duration("patience_min", patience.most / 10);
+  patience.least = options.duration("patience_min", patience.most / 4);
   if (patience.least > patience.most) options.refuse("patience_min", "must not be above patience");
   return patience;
 }
