@@ -1,13 +1,19 @@
 # Flags every target of ours is compiled with.
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${TESSERA_WERROR}>:-Werror>
+  -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${TESSERA_WERROR}>:-Werror>
   # A fused multiply-add rounds once where a product and a sum round twice. Results must have the same
   # bits on every CPU, so the compiler may not fuse where one target can and another cannot.
   -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # CHECK leans on << binding before ==, which Clang suspects to be an accident.
   target_compile_options(tessera_flags INTERFACE -Wno-overloaded-shift-op-parentheses)
+endif()
+if(NOT TESSERA_UNITY)
+  target_compile_options(tessera_flags INTERFACE -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Files compiled together shadow each other's names without harm, and look like headers to GCC.
+  target_compile_options(tessera_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_flags INTERFACE

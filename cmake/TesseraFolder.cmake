@@ -7,6 +7,7 @@
 # them; TEST_PACKAGES what only its tests need.
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
+# ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
 function(tessera_folder name)
   cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;USES_IF_BUILT;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -35,15 +36,22 @@ function(tessera_folder name)
     PUBLIC ${below} ${FOLDER_PACKAGES}
     PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
   set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${name})
+  tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})
 
   if(TESSERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
+    tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
     target_link_libraries(${name}_test PRIVATE
       tessera_${name} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
     target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(NOT FOLDER_ONE_PROCESS)
-      # Tests are compiled more often than they run for long. Below -O2 this warning guesses.
-      target_compile_options(${name}_test PRIVATE -O1 -Wno-maybe-uninitialized)
+      # Tests are compiled more often than they run for long, all the more where every access is checked.
+      # Below -O2 this warning guesses.
+      set(optimise -O1)
+      if(TESSERA_SANITIZE)
+        set(optimise -O0)
+      endif()
+      target_compile_options(${name}_test PRIVATE ${optimise} -Wno-maybe-uninitialized)
     endif()
     if(FOLDER_ONE_PROCESS)
       add_test(NAME ${name} COMMAND ${name}_test)
