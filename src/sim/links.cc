@@ -257,6 +257,7 @@ void Links::save(Bytes& out) const {
   }
   writer.put<std::uint64_t>(free_.size());
   for (const std::uint32_t message : free_) writer.put(message);
+  share_.save(out);
   for (const Sender& sender : senders_) {
     writer.put<std::uint64_t>(sender.connections.size());
     for (const Connection& to : sender.connections) {
@@ -264,7 +265,6 @@ void Links::save(Bytes& out) const {
       writer.put(to.last);
     }
   }
-  share_.save(out);
   in_flight_.save(out);
   rates_.save(out);
 }
@@ -290,9 +290,9 @@ Result<void> Links::load(ByteReader& in) {
   free_.assign(free, 0);
   for (std::uint32_t& message : free_)
     if ((message = in.get<std::uint32_t>()) >= count) return broken;
+  if (Result<void> loaded = share_.load(in); !loaded) return loaded;
   for (Sender& sender : senders_)
     if (Result<void> loaded = load_connections(in, sender); !loaded) return loaded;
-  if (Result<void> loaded = share_.load(in); !loaded) return loaded;
   if (Result<void> loaded = in_flight_.load(in); !loaded) return loaded;
   return rates_.load(in);
 }
@@ -313,6 +313,7 @@ Result<void> Links::load_connections(ByteReader& in, Sender& sender) {
     if (first.flow == kNone) {
       sender.waiting.emplace(first.parcel.id, to.first);
     } else {
+      if (!share_.has(first.flow)) return broken;
       ++sender.under_way;
       if (first.flow >= message_of_.size()) message_of_.resize(first.flow + 1, kNone);
       message_of_[first.flow] = to.first;

@@ -6,9 +6,18 @@
 #include "base/check.h"
 
 namespace tessera {
+namespace {
+
+// As exact as sums of many rates are.
+constexpr double kExact = 1e-9;
+
+}  // namespace
 
 LinkShare::LinkShare(std::vector<double> capacities, double tolerance)
-    : tolerance_(tolerance), links_(capacities.size()), earliest_(capacities.size()) {
+    : tolerance_(tolerance),
+      slack_(tolerance),
+      links_(capacities.size()),
+      earliest_(capacities.size()) {
   for (Link link = 0; link < links_.size(); ++link) links_[link].capacity = capacities[link];
 }
 
@@ -62,8 +71,8 @@ void LinkShare::set_capacity(Link link, double capacity) {
 
 bool LinkShare::fits(const LinkState& link) const {
   if (link.crowd_changed) return false;
-  if (link.load > link.capacity * (1 + tolerance_)) return false;
-  return link.level == kUnlimited || link.load >= link.capacity * (1 - tolerance_);
+  if (link.load > link.capacity * (1 + slack_)) return false;
+  return link.level == kUnlimited || link.load >= link.capacity * (1 - slack_);
 }
 
 void LinkShare::mark_pending(Link link) {
@@ -76,13 +85,21 @@ void LinkShare::touch(Link link) {
   touched_.push_back(link);
 }
 
+// Levelled exactly, links settle: the tightest of all has nothing to wait for, the next tightest
+// only for that one, and so on (random systems need two or three turns per link, and never needed
+// eight). With a tolerance nothing forbids two links to push each other over its edge for ever, so
+// whoever takes very long is asked to be exact.
 void LinkShare::solve(Instant now) {
+  constexpr std::size_t kPatience = 64;
+  slack_ = tolerance_;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
+    if (i == kPatience * links_.size()) slack_ = std::min(slack_, kExact);
     const Link link = pending_[i];
     links_[link].pending = false;
     if (!fits(links_[link])) level(link, now);
   }
   pending_.clear();
+  slack_ = tolerance_;
   for (const Link link : touched_) find_earliest(link);
   touched_.clear();
 }
@@ -172,7 +189,10 @@ void LinkShare::save(Bytes& out) const {
   }
   writer.put<std::uint64_t>(free_.size());
   for (const Slot slot : free_) writer.put(slot);
-  for (const LinkState& link : links_) {
+  for (Link which = 0; which < links_.size(); ++which) {
+    const LinkState& link = links_[which];
+    // Not what its flows say: between two solutions it may be behind, and must stay so.
+    writer.put<std::int64_t>(earliest_.at(which).time_since_epoch().count());
     writer.put(link.capacity);
     writer.put(link.level);
     writer.put(link.load);
@@ -225,21 +245,19 @@ bool LinkShare::load_list(ByteReader& in, std::uint64_t end, std::vector<std::ui
 
 bool LinkShare::load_link(ByteReader& in, Link which) {
   LinkState link;
+  earliest_.set(which, Instant(Duration(in.get<std::int64_t>())));
   link.capacity = in.get<double>();
   link.level = in.get<double>();
   link.load = in.get<double>();
   link.crowd_changed = in.get<std::uint8_t>() != 0;
   if (!load_list(in, 2 * flows_.size(), link.flows)) return false;
-  Instant earliest = kNever;
   for (std::uint32_t i = 0; i < link.flows.size(); ++i) {
     Flow& flow = flows_[link.flows[i] / 2];
     const std::uint32_t side = link.flows[i] % 2;
     if (!flow.in_use || flow.links[side] != which) return false;
     flow.places[side] = i;
-    if (flow.keeper == side) earliest = std::min(earliest, flow.done);
   }
   links_[which] = std::move(link);
-  earliest_.set(which, earliest);
   return true;
 }
 

@@ -46,6 +46,7 @@ class LinkShare {
   // Appends the flows that are done by now; the caller removes them.
   void take_done(Instant now, std::vector<Slot>& done);
 
+  bool has(Slot slot) const { return slot < flows_.size() && flows_[slot].in_use; }
   double rate(Slot slot) const { return flows_[slot].rate; }
   double bytes_left(Slot slot, Instant now) const;
   double load(Link link) const { return links_[link].load; }
@@ -87,6 +88,7 @@ class LinkShare {
   bool load_link(ByteReader& in, Link which);
 
   double tolerance_;
+  double slack_;  // The tolerance in use.
   std::vector<Flow> flows_;
   std::vector<Slot> free_;
   std::vector<LinkState> links_;
