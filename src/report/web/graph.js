@@ -109,7 +109,7 @@ class GraphChart {
     const px = (i) => margin + ((xs[i] - x0) / (x1 - x0 || 1)) * (width - 2 * margin);
     const py = (i) => margin + ((ys[i] - y0) / (y1 - y0 || 1)) * (height - foot - 2 * margin);
     this.places = this.at.map((_, i) => [px(i), py(i)]);
-    const radius = Math.min(13, Math.max(3, 0.26 * Math.sqrt((width * height) / this.count)));
+    const radius = Math.min(13, Math.max(3, 0.18 * Math.sqrt((width * height) / this.count)));
     const values = this.values(), pies = this.pies();
     const [low, high] = values ? [Math.min(...values), Math.max(...values)] : [0, 1];
     let body = `<g stroke="${paint.axis}" stroke-opacity="${this.edges.length > 600 ? 0.2 : 0.5}">` +

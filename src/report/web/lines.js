@@ -78,7 +78,7 @@ class CurveChart {
         points: { show: curve.x.length <= 20, size: 5, width: 1, stroke: colour, fill: colour } });
     }
     this.named = width >= 440 && chart.curves.length <= 10;
-    const room = this.named ? Math.min(150, 14 + Math.max(...chart.curves.map(({ run }) => measure(shortName(run.name))))) : 12;
+    const room = this.named ? Math.min(150, 14 + Math.max(...chart.curves.map(({ run }) => measure(shortName(run.name))))) : 24;
     const font = `12px ${FONT}`;
     const line = { stroke: paint.rule, width: 1 };
     return {
@@ -199,7 +199,7 @@ class CurveChart {
     return csvOf(rows);
   }
 
-  preparePrint() { this.printBox.innerHTML = this.chart?.curves.length ? curvesSvg(this.chart, PAINT.light, 680, 360) : ""; }
+  preparePrint() { this.printBox.innerHTML = this.chart?.curves.length ? curvesSvg({ ...this.chart, untitled: true }, PAINT.light, 680, 340) : ""; }
 }
 
 const measurer = document.createElement("canvas").getContext("2d");

@@ -131,7 +131,9 @@ async function follow() {
 for (const chart of charts) document.querySelector(`#${chart.figure.section} .charts`).append(chart.root);
 document.querySelector("#cost .charts").append(targetChart.root, bytesChart.root);
 document.querySelector("#nodes .charts").append(graphChart.root, labelChart.root);
-if (page.data.runs.length > 0 && page.data.runs.every((run) => run.seeds.length > 1)) page.band = "seeds";
+// More than a handful of bands is fog.
+if (page.data.runs.length > 6) page.band = "off";
+else if (page.data.runs.length > 0 && page.data.runs.every((run) => run.seeds.length > 1)) page.band = "seeds";
 setUpTheme();
 drawAll();
 theme.listeners.push(redraw);

@@ -53,8 +53,9 @@ function readData(raw) {
   return raw;
 }
 
-const hasFigure = (run, figure) =>
-  run.seeds.some((seed) => seed.columns[figure.needs || figure.y] && numbers(seed.columns[figure.y] || []).length > 0);
+// Toys have no accuracy and write zeros.
+const hasFigure = (run, figure) => run.seeds.some((seed) => seed.columns[figure.needs || figure.y] &&
+  numbers(seed.columns[figure.y] || []).some((v) => v !== 0 || figure.id !== "accuracy"));
 
 const hasAxis = (run, axis) =>
   run.seeds.some((seed) => numbers(seed.columns[AXES[axis].column] || []).some((v) => v > 0));

@@ -53,3 +53,10 @@ add_custom_command(OUTPUT ${page_assets}
   COMMAND ${CMAKE_COMMAND} -DWEB=${web} -DUPLOT=${uplot} -DOUT=${page_assets} -P ${web}/embed.cmake
   DEPENDS ${page_sources} ${web}/embed.cmake VERBATIM)
 target_sources(tessera_report PRIVATE ${page_assets})
+
+# In a browser, where there is one; the program is built without sanitizers there, so that it keeps its times.
+if(TESSERA_TESTS AND uplot AND NOT TESSERA_SANITIZE)
+  add_test(NAME report.ThePageInABrowser
+           COMMAND ${web}/test/browser_test.sh $<TARGET_FILE:tessera> ${PROJECT_BINARY_DIR}/web-test)
+  set_tests_properties(report.ThePageInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77)
+endif()

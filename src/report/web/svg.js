@@ -19,12 +19,11 @@ function placeNames(names, top, bottom) {
     name.from = wanted;
     placed.push(name);
   }
-  let limit = bottom;
+  const settled = [];
   for (const name of placed.sort((a, b) => b.y - a.y)) {
-    const below = placed.filter((o) => o !== name && o.y >= name.y && o.x < name.x + name.width && name.x < o.x + o.width && o.settled);
-    limit = Math.min(bottom, ...below.map((o) => o.y - height));
-    name.y = Math.max(Math.min(name.y, limit), top);
-    name.settled = true;
+    const below = settled.filter((o) => o.x < name.x + name.width && name.x < o.x + o.width);
+    name.y = Math.max(Math.min(name.y, bottom, ...below.map((o) => o.y - height)), top);
+    settled.push(name);
   }
   return placed;
 }
@@ -50,7 +49,7 @@ function curvesSvg(chart, paint, width, height) {
   const axis = AXES[chart.axis];
   const nameWidth = (text) => 6.6 * text.length;
   const named = curves.length <= 12;
-  const box = { left: 62, top: 34, right: width - 16 - (named ? Math.max(0, ...curves.map(({ run }) => nameWidth(shortName(run.name)) + 8)) : 0),
+  const box = { left: 62, top: chart.untitled ? 12 : 34, right: width - 16 - (named ? Math.max(0, ...curves.map(({ run }) => nameWidth(shortName(run.name)) + 8)) : 0),
     bottom: height - 44 };
   const [xs, ys] = rangesOf(chart);
   const px = (x) => box.left + ((x - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
@@ -58,7 +57,7 @@ function curvesSvg(chart, paint, width, height) {
   const py = (y) => box.bottom - fraction(y) * (box.bottom - box.top);
   const point = (x, y) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`;
 
-  let body = svgText(box.left, 18, chart.title, 'font-weight="600" font-size="14"');
+  let body = chart.untitled ? "" : svgText(box.left, 18, chart.title, 'font-weight="600" font-size="14"');
   const yTicks = log ? logTicks(ys[0], ys[1], 6) : ticksOf(figure.ticks, ys[0], ys[1], 6);
   const yLabels = log ? logLabels(yTicks) : tickLabels(figure.ticks, yTicks);
   yTicks.forEach((tick, i) => {
