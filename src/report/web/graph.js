@@ -78,11 +78,11 @@ class GraphChart {
     this.count = Math.max(facts.node_accuracy?.length || 0, facts.class_counts?.length || 0, ...this.edges.map(([a, b]) => Math.max(a, b) + 1));
     this.stragglers = new Set(facts.stragglers || []);
     const chosen = this.colour.value;
-    const offered = NODE_FIGURES.filter(({ fact }) => facts[fact]?.length === this.count);
+    const offered = NODE_FIGURES.filter(({ fact }) => facts[fact]?.length === this.count && facts[fact].some((v) => v !== 0));
     this.colour.replaceChildren(...offered.map(({ fact, label }) => el("option", { value: fact }, label)));
     if (offered.some(({ fact }) => fact === chosen)) this.colour.value = chosen;
-    if (this.laidOut !== facts.edges) { this.at = layoutOf(this.count, this.edges); this.laidOut = facts.edges; }
-    this.about.textContent = `${run.name}, seed ${run.seeds[0].seed}: ${this.count} nodes, ${this.edges.length} links` +
+    if (this.at?.length !== this.count || this.laidOut !== facts.edges) { this.at = layoutOf(this.count, this.edges); this.laidOut = facts.edges; }
+    this.about.textContent = `${run.name}, seed ${run.seeds[0].seed}: ${this.count} nodes, ${facts.edges ? `${this.edges.length} links` : "whose links were not recorded"}` +
       (/redraw=yes/.test(run.config.topology || "") ? ", drawn anew every round; this is the first." : ".") +
       (this.stragglers.size ? ` Squares: ${this.stragglers.size} stragglers.` : "");
     this.said.textContent = "Point at a node, or use the arrow keys.";
@@ -199,7 +199,7 @@ class GraphChart {
 const classNames = (run) => run.facts.class_names || run.facts.class_counts[0].map((_, c) => `class ${c}`);
 
 function mark(x, y, r, fill, square, paint) {
-  if (!square) return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${r}" fill="${fill}" stroke="${paint.paper}"/>`;
+  if (!square) return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${r}" fill="${fill}" stroke="${paint.axis}"/>`;
   return `<rect x="${(x - r).toFixed(1)}" y="${(y - r).toFixed(1)}" width="${2 * r}" height="${2 * r}" fill="${fill}" stroke="${paint.ink}" stroke-width="2"/>`;
 }
 

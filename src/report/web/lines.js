@@ -93,7 +93,7 @@ class CurveChart {
         { stroke: paint.soft, font, grid: { show: false }, ticks: { stroke: paint.axis, size: 5 }, label: axis.label, labelFont: font, labelSize: 20, size: 34,
           splits: (u, i, low, high) => ticksOf(axis.ticks, low, high, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 90))),
           values: (u, ticks) => tickLabels(axis.ticks, ticks) },
-        { stroke: paint.soft, font, grid: line, ticks: { show: false }, size: 62,
+        { stroke: paint.soft, font, grid: line, ticks: { show: false }, size: 62, filter: (u, ticks) => ticks,
           splits: (u, i, low, high) => (chart.log ? logTicks(low, high, 6) : ticksOf(figure.ticks, low, high, 6)),
           values: (u, ticks) => (chart.log ? logLabels(ticks) : tickLabels(figure.ticks, ticks)) },
       ],

@@ -119,13 +119,11 @@ function curveOf(run, figure, axis, band) {
   return run.curves.get(key);
 }
 
-// Where a seed's curve first meets the target, on the line between two rows; null: never.
+// Where a seed's curve first meets the target, on the line between two rows; null: never. A curve that begins
+// beyond the target met it at its first row or before: then `early`.
 function firstMeeting(xs, ys, target, rising) {
-  const met = (y) => (rising ? y >= target : y <= target);
-  for (let i = 0; i < ys.length; ++i) {
-    if (!met(ys[i])) continue;
-    if (i === 0 || ys[i] === ys[i - 1]) return xs[i];
-    return xs[i - 1] + ((xs[i] - xs[i - 1]) * (target - ys[i - 1])) / (ys[i] - ys[i - 1]);
-  }
-  return null;
+  const i = ys.findIndex((y) => (rising ? y >= target : y <= target));
+  if (i < 0) return null;
+  if (i === 0) return { x: xs[0], early: true };
+  return { x: xs[i - 1] + ((xs[i] - xs[i - 1]) * (target - ys[i - 1])) / (ys[i] - ys[i - 1]), early: false };
 }

@@ -38,7 +38,11 @@ function runsTable(data, paint) {
   const columns = RUN_COLUMNS.filter(({ figure }) => data.runs.some((run) => figureOf(run, figure).some((v) => v !== 0)));
   const keys = differing(data);
   const finished = data.runs.filter((run) => run.finished);
-  const best = columns.map(({ figure, best }) => (best && finished.length > 1 ? best(...finished.map((run) => mean(figureOf(run, figure)) ?? NaN)) : null));
+  // Where all are alike nobody has won.
+  const best = columns.map(({ figure, best: pick }) => {
+    const values = numbers(finished.map((run) => mean(figureOf(run, figure))));
+    return pick && new Set(values).size > 1 ? pick(...values) : null;
+  });
   const head = el("tr", {}, el("th", { scope: "col" }, "Run"), ...columns.map(({ head }) => el("th", { scope: "col" }, head)),
     ...keys.map((key) => el("th", { scope: "col", class: "text" }, key)), el("th", { scope: "col", class: "text" }, "Seeds"));
   const rows = data.runs.map((run) => el("tr", {},

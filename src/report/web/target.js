@@ -16,7 +16,7 @@ class TargetChart {
     this.tools = el("div", { class: "tools" });
     this.root = el("figure", { id: "chart-target", class: "chart" },
       el("figcaption", {}, el("h3", {}, "Cost of a target"), this.tools,
-        el("p", { class: "about" }, "What it took until a run first met the target, on the straight line between two evaluations; mean over the seeds that met it.")),
+        el("p", { class: "about" }, "What it took until a run first met the target, on the straight line between two evaluations; mean over the seeds that met it. ≤: met at the first evaluation or before.")),
       el("div", { class: "slider" }, this.kind, this.slider, this.output),
       el("div", { class: "scroll" }, this.table));
     addTools(this.tools, "Cost of a target", () => this.csv(), () => this.svg(PAINT.light, 720));
@@ -66,13 +66,14 @@ class TargetChart {
 
   row(run) {
     const { figure, rising } = this.target;
-    const row = { run, cost: {}, met: 0, seeds: run.seeds.length };
+    const row = { run, cost: {}, met: 0, early: false, seeds: run.seeds.length };
     for (const axis of Object.keys(AXES)) {
-      const met = numbers(run.seeds.map((seed) => {
+      const met = run.seeds.map((seed) => {
         const curve = seedCurve(seed, figure, axis);
         return firstMeeting(curve.x, curve.y, this.value, rising);
-      }));
-      row.cost[axis] = met.length ? mean(met) : null;
+      }).filter(Boolean);
+      row.cost[axis] = met.length ? mean(met.map(({ x }) => x)) : null;
+      row.early ||= met.some(({ early }) => early);
       if (axis === "round") row.met = met.length;
     }
     return row;
@@ -84,15 +85,15 @@ class TargetChart {
     const paint = paintNow();
     const axes = this.axes();
     const head = el("tr", {}, el("th", { scope: "col" }, "Run"), ...axes.map((axis) => el("th", { scope: "col" }, AXES[axis].label)));
-    const rows = this.rows.map(({ run, cost, met, seeds }) => el("tr", {},
+    const rows = this.rows.map(({ run, cost, met, early, seeds }) => el("tr", {},
       el("th", { scope: "row" }, chip(run, paint), " ", run.name, met > 0 && met < seeds ? el("span", { class: "soft" }, ` ${met} of ${seeds} seeds`) : null),
       ...axes.map((axis) => {
         if (cost[axis] == null) return el("td", { class: "soft" }, met > 0 ? "–" : "never");
         const [most, least] = [Math.max(...this.rows.map((r) => r.cost[axis] ?? 0)), Math.min(...this.rows.map((r) => r.cost[axis] ?? Infinity))];
-        const best = cost[axis] === least && this.rows.length > 1;
+        const best = cost[axis] === least && least < most;
         const bar = el("span", { class: "bar", "aria-hidden": "true" });
         bar.style.cssText = `width:${most > 0 ? (100 * cost[axis]) / most : 0}%;background:${runColour(paint, run)}`;
-        return el("td", {}, el(best ? "b" : "span", {}, AXES[axis].show(cost[axis])), el("span", { class: "track" }, bar));
+        return el("td", {}, el(best ? "b" : "span", {}, (early ? "≤ " : "") + AXES[axis].show(cost[axis])), el("span", { class: "track" }, bar));
       })));
     this.table.replaceChildren(el("caption", { class: "hidden" }, "Cost of the target by run; the lowest of each column is bold"), el("thead", {}, head), el("tbody", {}, ...rows));
   }
@@ -109,13 +110,13 @@ class TargetChart {
     const wide = (width - left) / axes.length;
     let body = svgText(0, 16, `${this.target.words} ${this.target.figure.show(this.value)}`, 'font-weight="600" font-size="14"');
     axes.forEach((axis, a) => { body += svgText(left + a * wide, 42, AXES[axis].label, `fill="${paint.soft}"`); });
-    this.rows.forEach(({ run, cost, met }, i) => {
+    this.rows.forEach(({ run, cost, met, early }, i) => {
       const y = top + i * rowHeight;
       body += svgText(left - 10, y + 13, shortName(run.name), 'text-anchor="end"');
       axes.forEach((axis, a) => {
         const most = Math.max(...this.rows.map((r) => r.cost[axis] ?? 0)) || 1;
         const length = ((cost[axis] ?? 0) / most) * (wide - 95);
-        const text = cost[axis] == null ? (met > 0 ? "–" : "never") : AXES[axis].show(cost[axis]);
+        const text = cost[axis] == null ? (met > 0 ? "–" : "never") : (early ? "≤ " : "") + AXES[axis].show(cost[axis]);
         body += `<rect x="${left + a * wide}" y="${y}" width="${length.toFixed(1)}" height="17" fill="${runColour(paint, run)}"/>` +
           svgText(left + a * wide + length + 5, y + 13, text, `font-size="11.5" fill="${cost[axis] == null ? paint.soft : paint.ink}"`);
       });

@@ -39,7 +39,8 @@ function logTicks(low, high, count) {
   for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); ++p)
     if (within.length > 1 || p % skip === 0)
       for (const m of within) if (m * 10 ** p >= low * 0.999 && m * 10 ** p <= high * 1.001) ticks.push(m * 10 ** p);
-  return ticks;
+  // Less than a decade: plain steps say more.
+  return ticks.length > 2 ? ticks : ticksOf("plain", low, high, count).filter((tick) => tick > 0);
 }
 
 // Labels with as many decimals as the step needs, and the unit of the largest.

@@ -204,8 +204,29 @@ async function smallPage() {
   await phone.emulateMedia({ media: "print" });
   await phone.evaluate(() => dispatchEvent(new Event("beforeprint")));
   assert.ok((await phone.locator(".print svg").count()) >= 8, "curves are printed as SVG");
+  await phone.setViewportSize({ width: 720, height: 1000 });
+  assert.ok((await phone.evaluate(() => document.documentElement.scrollWidth)) <= 720, "nothing is cut off in print");
   assert.deepEqual(phone.problems, []);
   await phone.close();
+}
+
+// An older run, or a toy: no accuracy, no time, no graph.
+async function barePage() {
+  report("bare.html", "samples/bare");
+  const page = await open(`file://${resolve("bare.html")}`);
+  assert.ok(await page.locator("#chart-accuracy").isHidden());
+  assert.ok(await page.locator("input[name=axis][value=time]").isDisabled());
+  for (const scale of ["linear", "log"]) {
+    await choose(page, "scale", scale);
+    assert.ok(((await inkOf(page, "#chart-loss"))[RGB.full] || 0) > 40, `loss on a ${scale} scale`);
+  }
+  assert.equal(await page.locator("#target-kind").inputValue(), "loss");
+  assert.match(await page.locator("#chart-graph .about").innerText(), /links were not recorded/);
+  assert.equal(await page.locator("#chart-graph svg g circle").count(), 16);
+  assert.ok(await page.locator("#chart-labels").isHidden());
+  await page.screenshot({ path: "shots/bare.png", fullPage: true });
+  assert.deepEqual(page.problems, []);
+  await page.close();
 }
 
 async function largePage() {
@@ -258,6 +279,7 @@ async function livePage() {
 
 try {
   await smallPage();
+  await barePage();
   await largePage();
   if (execFileSync(tessera, ["sim", "--help"], { encoding: "utf8" }).includes("--watch")) await livePage();
   console.log("the page holds");

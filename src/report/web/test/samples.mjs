@@ -34,7 +34,7 @@ function factsOf(nodes, draw, accuracy, asynchronous) {
 }
 
 function writeRun(folder, { seed = 90, nodes = 16, rows = 60, every = 20, top = 0.45, speed = 4, bytes = 1.3e6, metadata = 0.05, asynchronous = false,
-  finished = true, sharing = "full", codec = "raw+f32", data = "cifar10", wobble = 0.01, facts = true }) {
+  finished = true, sharing = "full", codec = "raw+f32", data = "cifar10", wobble = 0.01, facts = true, toy = false }) {
   mkdirSync(folder, { recursive: true });
   const draw = random(seed + sharing.length * 1000 + Math.round(bytes));
   const rounds = rows * every;
@@ -54,6 +54,7 @@ function writeRun(folder, { seed = 90, nodes = 16, rows = 60, every = 20, top = 
     last = { round: i * every, accuracy, accuracy_min: Math.max(0.05, accuracy - 0.09 - 0.03 * draw()), accuracy_max: accuracy + 0.08 + 0.03 * draw(), loss, loss_min: loss * 0.75, loss_max: loss * 1.5,
       train_loss: 0.3 + 2 * Math.exp(-3 * done) + 0.05 * draw(), bytes_sent_per_node: sent, value_bytes_per_node: sent * (1 - metadata), metadata_bytes_per_node: sent * metadata,
       messages: i * every * nodes * 4, virtual_seconds: i * every * (asynchronous ? 0.35 : 0.6) };
+    if (toy) Object.assign(last, { accuracy: 0, accuracy_min: 0, accuracy_max: 0, virtual_seconds: 0 });
     if (asynchronous)
       Object.assign(last, { rounds_min: Math.floor(i * every * 0.35), rounds_max: Math.ceil(i * every * 1.1), delivered_fraction: 0.93 + 0.05 * draw(), staleness: 1.5 + draw(), staleness_max: 6 + 3 * draw(),
         delay_seconds: 0.4 + 0.2 * draw(), queue: 2 + 2 * draw(), queue_max: 15 + 12 * draw(), link_use: 0.6 + 0.1 * draw(), link_use_max: 0.97 });
@@ -63,7 +64,7 @@ function writeRun(folder, { seed = 90, nodes = 16, rows = 60, every = 20, top = 
   if (!finished) return null;
   const { round, ...figures } = last;
   const summary = { ...figures, rounds: round, seed, nodes, parameters: 89834, refusals: {}, wall_seconds: 45 + 10 * draw(), model_digest: (seed * 7919 + sharing.length).toString(16).padStart(16, "0"),
-    command: `tessera sim experiments/cifar10.toml --sharing=${sharing} --seed=${seed}`, ...(facts ? factsOf(nodes, random(seed), top, asynchronous) : { node_accuracy: [], node_loss: [] }) };
+    command: `tessera sim experiments/cifar10.toml --sharing=${sharing} --seed=${seed}`, ...(facts ? factsOf(nodes, random(seed), top, asynchronous) : { node_accuracy: Array(nodes).fill(0), node_loss: Array(nodes).fill(1).map((v, i) => v + i) }) };
   writeFileSync(join(folder, "summary.json"), JSON.stringify(summary, null, 2));
   return summary;
 }
@@ -81,5 +82,6 @@ if (size === "large") {
   writeRun(join(folder, "full"), { top: 0.45, bytes: 1.4e6, metadata: 0.002 });
   writeSeeds(join(folder, "jwins"), [90, 91, 92], { top: 0.44, bytes: 4.3e5, metadata: 0.06, sharing: "jwins", codec: "gamma+planes" });
   writeRun(join(folder, "divshare"), { top: 0.47, bytes: 9e5, metadata: 0.01, sharing: "fragments:fraction=0.1", asynchronous: true });
+  writeRun(join(folder, "../bare/toy"), { top: 0.1, wobble: 0, toy: true, facts: false });
   writeRun(join(folder, "stopped"), { top: 0.25, speed: 1, bytes: 5e5, rows: 25, metadata: 0.02, sharing: "random:budget=0.37", finished: false });
 }
