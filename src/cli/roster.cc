@@ -65,7 +65,7 @@ int remove(const RosterArguments& arguments) {
   return 0;
 }
 
-int check(const RosterArguments& arguments) {
+int show(const RosterArguments& arguments) {
   const Roster roster = or_stop(Roster::read(arguments.file));
   for (const Member& member : roster.members())
     fmt::print("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
@@ -93,7 +93,7 @@ Action add_roster(CLI::App& parser) {
   adding->add_option("key", arguments->key, "Its public key, or the .pub file")->required();
   CLI::App* removing = command("remove", "Removes a member", remove);
   removing->add_option("name", arguments->name, "The member's name")->required();
-  command("check", "Says who is in it, or what is wrong with it", check);
+  command("check", "Says who is in it, or what is wrong with it", show);
   return [arguments, action](const std::string&) { return (*action)(*arguments); };
 }
 
