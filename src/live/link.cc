@@ -21,8 +21,9 @@ Link::Link(Member member, const TransportOptions& options, std::uint64_t session
 // ---- our connection
 
 bool Link::wants_connection(Instant now) const {
-  return phase_ == Phase::absent && condition_ != PeerCondition::gone && !leaving_ &&
-         now >= next_attempt_;
+  if (phase_ != Phase::absent || now < next_attempt_) return false;
+  // Who leaves says goodbye to those who are there, and looks for nobody else.
+  return leaving_ ? alive() && !goodbye_said_ : condition_ != PeerCondition::gone;
 }
 
 void Link::connect(Instant now) {

@@ -46,6 +46,7 @@ class Link {
   void disconnected(Instant now, std::string_view why);
   bool connected() const { return phase_ != Phase::absent; }
   bool open() const { return phase_ == Phase::open; }
+  bool alive() const { return condition_ == PeerCondition::alive; }
   std::optional<Frame> next_frame(Instant now);
   void sent(std::size_t bytes) { bytes_out_ += bytes; }  // For the counters, answers too.
   void on_answer(Instant now, ByteSpan bytes);
@@ -69,6 +70,10 @@ class Link {
   // A last word follows what is queued; drained() when all of it is confirmed and the word said.
   void say_goodbye() { leaving_ = true; }
   bool drained() const { return outbox_.empty() && goodbye_said_; }
+  // It is there, or may be about to answer for the first time.
+  bool worth_waiting_for() const {
+    return alive() || (connected() && condition_ == PeerCondition::connecting);
+  }
 
   PeerState state() const;
 

@@ -228,7 +228,7 @@ void LinkTransport::set_members(std::span<const Member> members) {
 
 bool LinkTransport::drained() const {
   for (const auto& [id, link] : links_)
-    if (link->open() && !link->drained()) return false;
+    if (link->worth_waiting_for() && !link->drained()) return false;
   return true;
 }
 

@@ -5,7 +5,8 @@
 //
 // Refusals besides those of link.h:
 //   "unknown-key"   a valid handshake with a key that is not in the roster
-//   "handshake"     a connection that broke off or failed the handshake, or spoke no ZeroMQ
+//   "handshake"     a connection that ended before anything got through: noise, another protocol, a
+//                   failed handshake, or opened and dropped
 //   "multipart"     a message in several parts; ours have one. ZeroMQ joins the parts before we
 //                   see them and bounds only each of them, so a member (never a stranger) that
 //                   sends parts without end can still make us hold them.
