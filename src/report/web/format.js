@@ -13,7 +13,7 @@ function el(tag, attributes = {}, ...children) {
 }
 
 const escaped = (text) =>
-  String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[c]));
+  String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 
 // The digits a reader needs: 0.0123, 4.56, 78.9, 1,234.
 function showNumber(value) {
@@ -45,7 +45,8 @@ function showSeconds(value) {
   if (value === 0) return "0 s";
   if (value < 1) return `${+(1000 * value).toPrecision(3)} ms`;
   if (value < 120) return `${+value.toPrecision(3)} s`;
-  const s = Math.round(value), [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
+  const s = Math.round(value),
+    [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
   if (h > 0) return m > 0 ? `${h} h ${m} min` : `${h} h`;
   return s % 60 > 0 ? `${m} min ${s % 60} s` : `${m} min`;
 }
@@ -70,4 +71,8 @@ function save(name, type, text) {
 }
 
 // A file name without surprises.
-const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "chart";
+const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "") || "chart";

@@ -3,14 +3,29 @@
 class CurveChart {
   constructor(figure) {
     this.figure = figure;
-    this.plotBox = el("div", { class: "plot", tabindex: "0", role: "img", keydown: (e) => this.onKey(e), blur: () => this.hideReadout() });
+    this.plotBox = el("div", {
+      class: "plot",
+      tabindex: "0",
+      role: "img",
+      keydown: (e) => this.onKey(e),
+      blur: () => this.hideReadout(),
+    });
     this.printBox = el("div", { class: "print" });
     this.readout = el("div", { class: "readout", "aria-live": "polite", hidden: true });
     this.tools = el("div", { class: "tools" });
-    this.root = el("figure", { id: `chart-${figure.id}`, class: figure.wide ? "chart wide" : "chart" },
+    this.root = el(
+      "figure",
+      { id: `chart-${figure.id}`, class: figure.wide ? "chart wide" : "chart" },
       el("figcaption", {}, el("h3", {}, figure.title), this.tools, el("p", { class: "about" }, figure.about)),
-      el("div", { class: "holder" }, this.plotBox, this.readout), this.printBox);
-    addTools(this.tools, figure.title, () => this.csv(), () => curvesSvg(this.chart, PAINT.light, 720, 420));
+      el("div", { class: "holder" }, this.plotBox, this.readout),
+      this.printBox,
+    );
+    addTools(
+      this.tools,
+      figure.title,
+      () => this.csv(),
+      () => curvesSvg(this.chart, PAINT.light, 720, 420),
+    );
   }
 
   // state: {runs shown, axis, band, log}
@@ -18,8 +33,16 @@ class CurveChart {
     const { figure } = this;
     const axis = figure.not_against === state.axis ? "time" : state.axis;
     const runs = state.runs.filter((run) => hasFigure(run, figure));
-    const curves = runs.map((run) => ({ run, curve: curveOf(run, figure, axis, state.band) })).filter(({ curve }) => curve.x.length > 0);
-    this.chart = { figure, curves, axis, log: !!figure.can_log && state.log, title: `${figure.title} against ${AXES[axis].label.toLowerCase()}` };
+    const curves = runs
+      .map((run) => ({ run, curve: curveOf(run, figure, axis, state.band) }))
+      .filter(({ curve }) => curve.x.length > 0);
+    this.chart = {
+      figure,
+      curves,
+      axis,
+      log: !!figure.can_log && state.log,
+      title: `${figure.title} against ${AXES[axis].label.toLowerCase()}`,
+    };
     this.state = state;
     this.root.hidden = false;
     this.plotBox.setAttribute("aria-label", this.describe());
@@ -33,7 +56,9 @@ class CurveChart {
   }
 
   describe() {
-    const ends = this.chart.curves.map(({ run, curve }) => `${run.name} ends at ${this.figure.show(curve.y[curve.y.length - 1])}`);
+    const ends = this.chart.curves.map(
+      ({ run, curve }) => `${run.name} ends at ${this.figure.show(curve.y[curve.y.length - 1])}`,
+    );
     return `${this.chart.title}. ${ends.join("; ") || "No data"}. Left and right arrow keys read values.`;
   }
 
@@ -55,8 +80,10 @@ class CurveChart {
   data() {
     const clean = (values) => (this.chart.log ? values.map((v) => (v > 0 ? v : null)) : values);
     const { curves } = this.chart;
-    return uPlot.join([...curves.filter(({ curve }) => curve.banded).map(({ curve }) => [curve.x, clean(curve.lo), clean(curve.hi)]),
-      ...curves.map(({ curve }) => [curve.x, clean(curve.y)])]);
+    return uPlot.join([
+      ...curves.filter(({ curve }) => curve.banded).map(({ curve }) => [curve.x, clean(curve.lo), clean(curve.hi)]),
+      ...curves.map(({ curve }) => [curve.x, clean(curve.y)]),
+    ]);
   }
 
   options(width) {
@@ -64,25 +91,43 @@ class CurveChart {
     const paint = paintNow();
     const axis = AXES[chart.axis];
     const [xRange, yRange] = rangesOf(chart);
-    const series = [{}], bands = [];
+    const series = [{}],
+      bands = [];
     const crowded = chart.curves.length > 3;
     for (const { run, curve } of chart.curves) {
       if (!curve.banded) continue;
-      const edge = { stroke: faded(runColour(paint, run), crowded ? 0.45 : 0.3), width: 0.8, spanGaps: true, points: { show: false } };
+      const edge = {
+        stroke: faded(runColour(paint, run), crowded ? 0.45 : 0.3),
+        width: 0.8,
+        spanGaps: true,
+        points: { show: false },
+      };
       series.push(edge, { ...edge });
-      bands.push({ series: [series.length - 1, series.length - 2], fill: faded(runColour(paint, run), crowded ? 0.06 : 0.13) });
+      bands.push({
+        series: [series.length - 1, series.length - 2],
+        fill: faded(runColour(paint, run), crowded ? 0.06 : 0.13),
+      });
     }
     for (const { run, curve } of chart.curves) {
       const colour = runColour(paint, run);
-      series.push({ stroke: colour, width: 2, dash: runDash(run), spanGaps: true,
-        points: { show: curve.x.length <= 20, size: 5, width: 1, stroke: colour, fill: colour } });
+      series.push({
+        stroke: colour,
+        width: 2,
+        dash: runDash(run),
+        spanGaps: true,
+        points: { show: curve.x.length <= 20, size: 5, width: 1, stroke: colour, fill: colour },
+      });
     }
     this.named = width >= 440 && chart.curves.length <= 10;
-    const room = this.named ? Math.min(150, 14 + Math.max(...chart.curves.map(({ run }) => measure(shortName(run.name))))) : 24;
+    const room = this.named
+      ? Math.min(150, 14 + Math.max(...chart.curves.map(({ run }) => measure(shortName(run.name)))))
+      : 24;
     const font = `12px ${FONT}`;
     const line = { stroke: paint.rule, width: 1 };
     return {
-      width, height: width < 440 ? 250 : width > 800 ? 360 : 300, padding: [10, room, 0, 0],
+      width,
+      height: width < 440 ? 250 : width > 800 ? 360 : 300,
+      padding: [10, room, 0, 0],
       legend: { show: false },
       cursor: { points: { show: false }, drag: { x: true, y: false }, y: false },
       scales: {
@@ -90,15 +135,41 @@ class CurveChart {
         y: { distr: chart.log ? 3 : 1, range: () => yRange },
       },
       axes: [
-        { stroke: paint.soft, font, grid: { show: false }, ticks: { stroke: paint.axis, size: 5 }, label: axis.label, labelFont: font, labelSize: 20, size: 34,
-          splits: (u, i, low, high) => ticksOf(axis.ticks, low, high, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 90))),
-          values: (u, ticks) => tickLabels(axis.ticks, ticks) },
-        { stroke: paint.soft, font, grid: line, ticks: { show: false }, size: 62, filter: (u, ticks) => ticks,
+        {
+          stroke: paint.soft,
+          font,
+          grid: { show: false },
+          ticks: { stroke: paint.axis, size: 5 },
+          label: axis.label,
+          labelFont: font,
+          labelSize: 20,
+          size: 34,
+          splits: (u, i, low, high) =>
+            ticksOf(axis.ticks, low, high, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 90))),
+          values: (u, ticks) => tickLabels(axis.ticks, ticks),
+        },
+        {
+          stroke: paint.soft,
+          font,
+          grid: line,
+          ticks: { show: false },
+          size: 62,
+          filter: (u, ticks) => ticks,
           splits: (u, i, low, high) => (chart.log ? logTicks(low, high, 6) : ticksOf(figure.ticks, low, high, 6)),
-          values: (u, ticks) => (chart.log ? logLabels(ticks) : tickLabels(figure.ticks, ticks)) },
+          values: (u, ticks) => (chart.log ? logLabels(ticks) : tickLabels(figure.ticks, ticks)),
+        },
       ],
-      series, bands,
-      hooks: { draw: [(u) => this.drawTarget(u, paint), (u) => this.drawNames(u, paint)], setCursor: [(u) => this.showReadout(u)], setSelect: [(u) => { u.zoomed = u.select.width > 0; }] },
+      series,
+      bands,
+      hooks: {
+        draw: [(u) => this.drawTarget(u, paint), (u) => this.drawNames(u, paint)],
+        setCursor: [(u) => this.showReadout(u)],
+        setSelect: [
+          (u) => {
+            u.zoomed = u.select.width > 0;
+          },
+        ],
+      },
     };
   }
 
@@ -121,13 +192,18 @@ class CurveChart {
     const ratio = devicePixelRatio;
     const { ctx, bbox } = u;
     const box = { top: bbox.top / ratio, bottom: (bbox.top + bbox.height) / ratio };
-    const at = (x, y) => [u.valToPos(Math.min(x, u.scales.x.max), "x", true) / ratio, u.valToPos(positive(y, this.chart.log, [u.scales.y.min]), "y", true) / ratio];
+    const at = (x, y) => [
+      u.valToPos(Math.min(x, u.scales.x.max), "x", true) / ratio,
+      u.valToPos(positive(y, this.chart.log, [u.scales.y.min]), "y", true) / ratio,
+    ];
     // Zoomed in, a curve goes on beyond the edge: its name stands where it leaves.
-    const curves = this.chart.curves.map(({ run, curve }) => {
-      const max = u.scales.x.max;
-      if (curve.x[curve.x.length - 1] <= max) return { run, curve };
-      return { run, curve: { x: [max], y: [valueAt(curve.x, curve.y, max)] } };
-    }).filter(({ curve }) => curve.x[curve.x.length - 1] >= u.scales.x.min);
+    const curves = this.chart.curves
+      .map(({ run, curve }) => {
+        const max = u.scales.x.max;
+        if (curve.x[curve.x.length - 1] <= max) return { run, curve };
+        return { run, curve: { x: [max], y: [valueAt(curve.x, curve.y, max)] } };
+      })
+      .filter(({ curve }) => curve.x[curve.x.length - 1] >= u.scales.x.min);
     ctx.save();
     ctx.scale(ratio, ratio);
     ctx.font = `12px ${FONT}`;
@@ -153,18 +229,33 @@ class CurveChart {
     const { left, top } = u.cursor;
     if (left == null || left < 0) return this.hideReadout();
     if (u.cursor.idx == null) return this.hideReadout();
-    const x = u.data[0][u.cursor.idx];  // A place where something was measured.
+    const x = u.data[0][u.cursor.idx]; // A place where something was measured.
     const rows = this.chart.curves
       .filter(({ curve }) => x >= curve.x[0] && x <= curve.x[curve.x.length - 1])
-      .map(({ run, curve }) => ({ run, y: valueAt(curve.x, curve.y, x),
-        band: curve.banded ? [valueAt(curve.x, curve.lo, x), valueAt(curve.x, curve.hi, x)] : null }))
+      .map(({ run, curve }) => ({
+        run,
+        y: valueAt(curve.x, curve.y, x),
+        band: curve.banded ? [valueAt(curve.x, curve.lo, x), valueAt(curve.x, curve.hi, x)] : null,
+      }))
       .sort((a, b) => b.y - a.y);
     const paint = paintNow();
-    const shown = rows.slice(0, 12).map(({ run, y, band }) => el("div", {},
-      chip(run, paint), ` ${shortName(run.name, 24)} `, el("b", {}, this.figure.show(y)),
-      band ? el("span", { class: "soft" }, ` ${this.figure.show(band[0])} to ${this.figure.show(band[1])}`) : null));
+    const shown = rows
+      .slice(0, 12)
+      .map(({ run, y, band }) =>
+        el(
+          "div",
+          {},
+          chip(run, paint),
+          ` ${shortName(run.name, 24)} `,
+          el("b", {}, this.figure.show(y)),
+          band ? el("span", { class: "soft" }, ` ${this.figure.show(band[0])} to ${this.figure.show(band[1])}`) : null,
+        ),
+      );
     if (rows.length > 12) shown.push(el("div", { class: "soft" }, `and ${rows.length - 12} more`));
-    this.readout.replaceChildren(el("div", { class: "soft" }, `${AXES[this.chart.axis].label} ${AXES[this.chart.axis].show(x)}`), ...shown);
+    this.readout.replaceChildren(
+      el("div", { class: "soft" }, `${AXES[this.chart.axis].label} ${AXES[this.chart.axis].show(x)}`),
+      ...shown,
+    );
     this.readout.hidden = false;
     const plotLeft = u.bbox.left / devicePixelRatio;
     const wide = this.readout.offsetWidth;
@@ -173,7 +264,9 @@ class CurveChart {
     this.readout.style.top = `${Math.max(0, Math.min(top ?? 20, 200) - 10)}px`;
   }
 
-  hideReadout() { this.readout.hidden = true; }
+  hideReadout() {
+    this.readout.hidden = true;
+  }
 
   onKey(event) {
     if (!this.plot) return;
@@ -190,7 +283,9 @@ class CurveChart {
 
   csv() {
     const { figure } = this;
-    const columns = [...new Set(["round", "bytes_sent_per_node", "virtual_seconds", figure.y, ...(figure.band || []).filter(Boolean)])];
+    const columns = [
+      ...new Set(["round", "bytes_sent_per_node", "virtual_seconds", figure.y, ...(figure.band || []).filter(Boolean)]),
+    ];
     const rows = [["run", "seed", ...columns]];
     for (const { run } of this.chart.curves)
       for (const seed of run.seeds)
@@ -199,7 +294,11 @@ class CurveChart {
     return csvOf(rows);
   }
 
-  preparePrint() { this.printBox.innerHTML = this.chart?.curves.length ? curvesSvg({ ...this.chart, untitled: true }, PAINT.light, 680, 340) : ""; }
+  preparePrint() {
+    this.printBox.innerHTML = this.chart?.curves.length
+      ? curvesSvg({ ...this.chart, untitled: true }, PAINT.light, 680, 340)
+      : "";
+  }
 }
 
 const measurer = document.createElement("canvas").getContext("2d");
@@ -211,14 +310,27 @@ function measure(text) {
 // A run's mark: a piece of its line.
 function chip(run, paint) {
   const made = el("span", { class: "chip", "aria-hidden": "true" });
-  made.innerHTML = `<svg width="18" height="8"><path d="M0 4H18" stroke="${runColour(paint, run)}" stroke-width="3" stroke-dasharray="${runDash(run).map((d) => d * 0.7).join(" ")}"/></svg>`;
+  made.innerHTML = `<svg width="18" height="8"><path d="M0 4H18" stroke="${runColour(paint, run)}" stroke-width="3" stroke-dasharray="${runDash(
+    run,
+  )
+    .map((d) => d * 0.7)
+    .join(" ")}"/></svg>`;
   return made;
 }
 
 // The links that save what is behind a chart, and the chart.
 function addTools(box, title, csv, svg) {
-  const button = (kind, type, make) => el("button", { type: "button", "aria-label": `Save "${title}" as ${kind}`, "data-save": kind,
-    click: () => save(`${slug(title)}.${kind.toLowerCase()}`, type, make()) }, kind);
+  const button = (kind, type, make) =>
+    el(
+      "button",
+      {
+        type: "button",
+        "aria-label": `Save "${title}" as ${kind}`,
+        "data-save": kind,
+        click: () => save(`${slug(title)}.${kind.toLowerCase()}`, type, make()),
+      },
+      kind,
+    );
   box.append(button("CSV", "text/csv", csv));
   if (svg) box.append(button("SVG", "image/svg+xml", svg));
 }

@@ -2,37 +2,116 @@
 
 const page = {
   data: readData(JSON.parse(document.getElementById("data").textContent)),
-  axis: "round", band: "nodes", log: false, hidden: new Set(),
+  axis: "round",
+  band: "nodes",
+  log: false,
+  hidden: new Set(),
 };
 
 const charts = FIGURES.map((figure) => new CurveChart(figure));
 const bytesChart = new BytesChart();
-const targetChart = new TargetChart((target) => { for (const chart of charts) chart.setTarget(target); });
+const targetChart = new TargetChart((target) => {
+  for (const chart of charts) chart.setTarget(target);
+});
 const graphChart = new GraphChart();
 const labelChart = new LabelChart();
 
 const stateNow = () => ({ ...page, runs: page.data.runs.filter((run) => !page.hidden.has(run.name)) });
 
 function radios(name, label, options, value, onChoose) {
-  return el("fieldset", {}, el("legend", {}, label), ...options.map(([key, text, available]) => el("label", { class: available ? "" : "off" },
-    el("input", { type: "radio", name, value: key, checked: key === value, disabled: !available, change: () => onChoose(key) }), el("span", {}, text))));
+  return el(
+    "fieldset",
+    {},
+    el("legend", {}, label),
+    ...options.map(([key, text, available]) =>
+      el(
+        "label",
+        { class: available ? "" : "off" },
+        el("input", {
+          type: "radio",
+          name,
+          value: key,
+          checked: key === value,
+          disabled: !available,
+          change: () => onChoose(key),
+        }),
+        el("span", {}, text),
+      ),
+    ),
+  );
 }
 
 function drawControls() {
   const { runs } = page.data;
   const several = runs.some((run) => run.seeds.length > 1);
   const paint = paintNow();
-  const chosen = el("fieldset", { class: "runs-shown" }, el("legend", {}, "Runs"), ...runs.map((run) => el("label", { title: run.config.sharing || "" },
-    el("input", { type: "checkbox", name: "run", value: run.name, checked: !page.hidden.has(run.name), change: (e) => {
-      if (e.target.checked) page.hidden.delete(run.name); else page.hidden.add(run.name);
-      drawCharts();
-    } }), el("span", {}, chip(run, paint), " ", run.name, run.finished ? "" : " (unfinished)"))));
+  const chosen = el(
+    "fieldset",
+    { class: "runs-shown" },
+    el("legend", {}, "Runs"),
+    ...runs.map((run) =>
+      el(
+        "label",
+        { title: run.config.sharing || "" },
+        el("input", {
+          type: "checkbox",
+          name: "run",
+          value: run.name,
+          checked: !page.hidden.has(run.name),
+          change: (e) => {
+            if (e.target.checked) page.hidden.delete(run.name);
+            else page.hidden.add(run.name);
+            drawCharts();
+          },
+        }),
+        el("span", {}, chip(run, paint), " ", run.name, run.finished ? "" : " (unfinished)"),
+      ),
+    ),
+  );
   document.getElementById("controls").replaceChildren(
-    radios("axis", "Against", Object.keys(AXES).map((axis) => [axis, { round: "rounds", bytes: "bytes", time: "virtual time" }[axis], runs.some((run) => hasAxis(run, axis))]), page.axis,
-      (axis) => { page.axis = axis; drawCharts(); }),
-    radios("band", "Band", [["nodes", "nodes", true], ["seeds", "seeds", several], ["off", "none", true]], page.band, (band) => { page.band = band; drawCharts(); }),
-    radios("scale", "Loss", [["linear", "linear", true], ["log", "log", true]], page.log ? "log" : "linear", (scale) => { page.log = scale === "log"; drawCharts(); }),
-    runs.length > 1 ? chosen : "");
+    radios(
+      "axis",
+      "Against",
+      Object.keys(AXES).map((axis) => [
+        axis,
+        { round: "rounds", bytes: "bytes", time: "virtual time" }[axis],
+        runs.some((run) => hasAxis(run, axis)),
+      ]),
+      page.axis,
+      (axis) => {
+        page.axis = axis;
+        drawCharts();
+      },
+    ),
+    radios(
+      "band",
+      "Band",
+      [
+        ["nodes", "nodes", true],
+        ["seeds", "seeds", several],
+        ["off", "none", true],
+      ],
+      page.band,
+      (band) => {
+        page.band = band;
+        drawCharts();
+      },
+    ),
+    radios(
+      "scale",
+      "Loss",
+      [
+        ["linear", "linear", true],
+        ["log", "log", true],
+      ],
+      page.log ? "log" : "linear",
+      (scale) => {
+        page.log = scale === "log";
+        drawCharts();
+      },
+    ),
+    runs.length > 1 ? chosen : "",
+  );
 }
 
 function drawCharts() {
@@ -42,10 +121,12 @@ function drawCharts() {
     chart.root.hidden = !shown;
     if (shown) chart.update(state);
   }
-  document.getElementById("network").hidden = !charts.some((chart) => chart.figure.section === "network" && !chart.root.hidden);
+  document.getElementById("network").hidden = !charts.some(
+    (chart) => chart.figure.section === "network" && !chart.root.hidden,
+  );
   bytesChart.update(state);
   targetChart.update(state);
-  for (const chart of charts) if (!chart.root.hidden) chart.draw();  // Sections just shown have a width now.
+  for (const chart of charts) if (!chart.root.hidden) chart.draw(); // Sections just shown have a width now.
 }
 
 // The run whose nodes are shown: the one chosen, else the first that says anything of its nodes.
@@ -54,8 +135,17 @@ function drawNodes() {
   document.getElementById("nodes").hidden = told.length === 0;
   if (told.length === 0) return;
   const run = told.find(({ name }) => name === page.nodesOf) || told[0];
-  const select = el("select", { id: "nodes-of", change: (e) => { page.nodesOf = e.target.value; drawNodes(); } },
-    ...told.map(({ name }) => el("option", { value: name, selected: name === run.name }, name)));
+  const select = el(
+    "select",
+    {
+      id: "nodes-of",
+      change: (e) => {
+        page.nodesOf = e.target.value;
+        drawNodes();
+      },
+    },
+    ...told.map(({ name }) => el("option", { value: name, selected: name === run.name }, name)),
+  );
   document.getElementById("node-controls").replaceChildren(el("label", { for: "nodes-of" }, "Nodes of"), select);
   graphChart.update(run);
   labelChart.update(run);
@@ -66,15 +156,25 @@ function drawHead() {
   document.title = `${data.title}: tessera`;
   document.getElementById("title").textContent = data.title;
   const unfinished = data.runs.filter((run) => !run.finished).length;
-  const facts = [`${data.runs.length} ${data.runs.length === 1 ? "run" : "runs"}`, ...["nodes", "data", "model"].map((key) => {
-    const values = new Set(data.runs.map((run) => run.config[key]).filter(Boolean));
-    return values.size === 1 ? (key === "nodes" ? `${[...values][0]} nodes` : [...values][0].split(":")[0]) : null;
-  }).filter(Boolean), unfinished ? `${unfinished} unfinished` : null];
+  const facts = [
+    `${data.runs.length} ${data.runs.length === 1 ? "run" : "runs"}`,
+    ...["nodes", "data", "model"]
+      .map((key) => {
+        const values = new Set(data.runs.map((run) => run.config[key]).filter(Boolean));
+        return values.size === 1 ? (key === "nodes" ? `${[...values][0]} nodes` : [...values][0].split(":")[0]) : null;
+      })
+      .filter(Boolean),
+    unfinished ? `${unfinished} unfinished` : null,
+  ];
   document.getElementById("subtitle").textContent = facts.filter(Boolean).join(" · ");
-  const thinned = data.runs.flatMap((run) => run.seeds).filter((seed) => (seed.columns.round || []).length < seed.rows_measured);
-  document.getElementById("thinning").textContent = thinned.length === 0 ? "Every measured row is drawn. Numbers are rounded to five digits; the exact ones are in each run's metrics.jsonl."
-    : `Of long runs not every row is drawn (here ${thinned[0].columns.round.length} of ${thinned[0].rows_measured.toLocaleString("en")}): of each stretch those where accuracy, loss or queues are highest or lowest. ` +
-      "All rows, exact: each run's metrics.jsonl, or tessera report --csv.";
+  const thinned = data.runs
+    .flatMap((run) => run.seeds)
+    .filter((seed) => (seed.columns.round || []).length < seed.rows_measured);
+  document.getElementById("thinning").textContent =
+    thinned.length === 0
+      ? "Every measured row is drawn. Numbers are rounded to five digits; the exact ones are in each run's metrics.jsonl."
+      : `Of long runs not every row is drawn (here ${thinned[0].columns.round.length} of ${thinned[0].rows_measured.toLocaleString("en")}): of each stretch those where accuracy, loss or queues are highest or lowest. ` +
+        "All rows, exact: each run's metrics.jsonl, or tessera report --csv.";
 }
 
 function drawAll() {
@@ -100,7 +200,9 @@ function redraw() {
 
 function setUpPrint() {
   const all = [...charts, bytesChart, graphChart, labelChart];
-  addEventListener("beforeprint", () => { for (const chart of all) chart.preparePrint(); });
+  addEventListener("beforeprint", () => {
+    for (const chart of all) chart.preparePrint();
+  });
   addEventListener("afterprint", redraw);
 }
 

@@ -9,27 +9,105 @@ const AXES = {
 // What can be drawn as curves. `band` names the columns of the lowest and the highest node; `least` and `most`
 // hold the axis to what the figure can be.
 const FIGURES = [
-  { id: "accuracy", section: "curves", wide: true, title: "Accuracy", y: "accuracy", band: ["accuracy_min", "accuracy_max"],
-    show: showPercent, ticks: "percent", least: 0, most: 1,
-    about: "On test data, mean over nodes." },
-  { id: "loss", section: "curves", title: "Test loss", y: "loss", band: ["loss_min", "loss_max"], show: showNumber,
-    can_log: true, about: "On test data, mean over nodes." },
-  { id: "train_loss", section: "curves", title: "Training loss", y: "train_loss", show: showNumber, can_log: true,
-    about: "Of each node's last local steps on its own data, mean over nodes." },
-  { id: "staleness", section: "network", title: "Staleness", y: "staleness", band: [null, "staleness_max"],
-    show: showNumber, least: 0,
-    about: "Trainings a sender has made since it packed what has just arrived: mean over messages. The band reaches to the stalest node." },
-  { id: "queue", section: "network", title: "Queue at the up-link", y: "queue", band: [null, "queue_max"],
-    show: showNumber, least: 0, about: "Messages waiting to be sent: mean over nodes. The band reaches to the longest queue." },
-  { id: "link_use", section: "network", title: "Link use", y: "link_use", band: [null, "link_use_max"],
-    show: showPercent, ticks: "percent", least: 0, most: 1, about: "Part of the up-link's capacity used: mean over nodes. The band reaches to the busiest." },
-  { id: "delay", section: "network", title: "Delay", y: "delay_seconds", show: showSeconds, ticks: "seconds", least: 0,
-    about: "How long a message was on its way, queue included: mean over messages." },
-  { id: "delivered", section: "network", title: "Delivered", y: "delivered_fraction", show: showPercent, ticks: "percent",
-    least: 0, most: 1, about: "Part of the messages sent that had arrived." },
-  { id: "local_rounds", section: "network", title: "Local rounds", y: "round", band: ["rounds_min", "rounds_max"],
-    needs: "rounds_max", show: showRound, ticks: "count", least: 0, not_against: "round",
-    about: "Rounds done: the band spans the slowest to the fastest node." },
+  {
+    id: "accuracy",
+    section: "curves",
+    wide: true,
+    title: "Accuracy",
+    y: "accuracy",
+    band: ["accuracy_min", "accuracy_max"],
+    show: showPercent,
+    ticks: "percent",
+    least: 0,
+    most: 1,
+    about: "On test data, mean over nodes.",
+  },
+  {
+    id: "loss",
+    section: "curves",
+    title: "Test loss",
+    y: "loss",
+    band: ["loss_min", "loss_max"],
+    show: showNumber,
+    can_log: true,
+    about: "On test data, mean over nodes.",
+  },
+  {
+    id: "train_loss",
+    section: "curves",
+    title: "Training loss",
+    y: "train_loss",
+    show: showNumber,
+    can_log: true,
+    about: "Of each node's last local steps on its own data, mean over nodes.",
+  },
+  {
+    id: "staleness",
+    section: "network",
+    title: "Staleness",
+    y: "staleness",
+    band: [null, "staleness_max"],
+    show: showNumber,
+    least: 0,
+    about:
+      "Trainings a sender has made since it packed what has just arrived: mean over messages. The band reaches to the stalest node.",
+  },
+  {
+    id: "queue",
+    section: "network",
+    title: "Queue at the up-link",
+    y: "queue",
+    band: [null, "queue_max"],
+    show: showNumber,
+    least: 0,
+    about: "Messages waiting to be sent: mean over nodes. The band reaches to the longest queue.",
+  },
+  {
+    id: "link_use",
+    section: "network",
+    title: "Link use",
+    y: "link_use",
+    band: [null, "link_use_max"],
+    show: showPercent,
+    ticks: "percent",
+    least: 0,
+    most: 1,
+    about: "Part of the up-link's capacity used: mean over nodes. The band reaches to the busiest.",
+  },
+  {
+    id: "delay",
+    section: "network",
+    title: "Delay",
+    y: "delay_seconds",
+    show: showSeconds,
+    ticks: "seconds",
+    least: 0,
+    about: "How long a message was on its way, queue included: mean over messages.",
+  },
+  {
+    id: "delivered",
+    section: "network",
+    title: "Delivered",
+    y: "delivered_fraction",
+    show: showPercent,
+    ticks: "percent",
+    least: 0,
+    most: 1,
+    about: "Part of the messages sent that had arrived.",
+  },
+  {
+    id: "local_rounds",
+    section: "network",
+    title: "Local rounds",
+    y: "round",
+    band: ["rounds_min", "rounds_max"],
+    needs: "rounds_max",
+    show: showRound,
+    ticks: "count",
+    least: 0,
+    not_against: "round",
+    about: "Rounds done: the band spans the slowest to the fastest node.",
+  },
 ];
 
 const numbers = (values) => values.filter((v) => v != null && isFinite(v));
@@ -54,8 +132,12 @@ function readData(raw) {
 }
 
 // Toys have no accuracy and write zeros.
-const hasFigure = (run, figure) => run.seeds.some((seed) => seed.columns[figure.needs || figure.y] &&
-  numbers(seed.columns[figure.y] || []).some((v) => v !== 0 || figure.id !== "accuracy"));
+const hasFigure = (run, figure) =>
+  run.seeds.some(
+    (seed) =>
+      seed.columns[figure.needs || figure.y] &&
+      numbers(seed.columns[figure.y] || []).some((v) => v !== 0 || figure.id !== "accuracy"),
+  );
 
 const hasAxis = (run, axis) =>
   run.seeds.some((seed) => numbers(seed.columns[AXES[axis].column] || []).some((v) => v > 0));
@@ -84,7 +166,8 @@ function seedCurve(seed, figure, axis) {
 function valueAt(xs, ys, x) {
   if (x <= xs[0]) return ys[0];
   if (x >= xs[xs.length - 1]) return ys[xs.length - 1];
-  let low = 0, high = xs.length - 1;
+  let low = 0,
+    high = xs.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (xs[middle] <= x) low = middle;
@@ -99,11 +182,17 @@ function meanCurve(curves, band) {
   const to = Math.min(...curves.map((c) => c.x[c.x.length - 1]));
   let grid = [...new Set(curves.flatMap((c) => c.x))].filter((x) => x >= from && x <= to).sort((a, b) => a - b);
   const kept = Math.max(...curves.map((c) => c.x.length));
-  if (grid.length > kept) grid = grid.filter((x, i) => i === 0 || i === grid.length - 1 || i % Math.ceil(grid.length / kept) === 0);
+  if (grid.length > kept)
+    grid = grid.filter((x, i) => i === 0 || i === grid.length - 1 || i % Math.ceil(grid.length / kept) === 0);
   const column = (name, fold) => grid.map((x) => fold(curves.map((c) => valueAt(c.x, c[name], x))));
-  const lowest = (v) => Math.min(...v), highest = (v) => Math.max(...v);
-  return { x: grid, y: column("y", mean),
-    lo: column(band === "seeds" ? "y" : "lo", lowest), hi: column(band === "seeds" ? "y" : "hi", highest) };
+  const lowest = (v) => Math.min(...v),
+    highest = (v) => Math.max(...v);
+  return {
+    x: grid,
+    y: column("y", mean),
+    lo: column(band === "seeds" ? "y" : "lo", lowest),
+    hi: column(band === "seeds" ? "y" : "hi", highest),
+  };
 }
 
 // A run's curve of a figure against an axis, with the band asked for: "nodes", "seeds" or "off".

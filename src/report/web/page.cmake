@@ -20,7 +20,9 @@ function(tessera_npm_install from to problem)
     return()
   endif()
   file(COPY ${from}/package.json ${from}/package-lock.json DESTINATION ${to})
+  # Without network it should give up in seconds.
   execute_process(COMMAND ${TESSERA_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
+                  --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=30000
                   WORKING_DIRECTORY ${to} TIMEOUT 120 RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
   if(failed)
     set(${problem} "'npm ci' in ${to} failed; is there a network?" PARENT_SCOPE)

@@ -1,10 +1,13 @@
 // Curves as SVG, for papers and for print; and the names at the ends of curves, on screen too.
 
-const svgText = (x, y, text, style = "") => `<text x="${+x.toFixed(1)}" y="${+y.toFixed(1)}" ${style}>${escaped(text)}</text>`;
+const svgText = (x, y, text, style = "") =>
+  `<text x="${+x.toFixed(1)}" y="${+y.toFixed(1)}" ${style}>${escaped(text)}</text>`;
 
 function svgDocument(width, height, paint, title, body) {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
-    `role="img" font-family='${FONT}' font-size="12" fill="${paint.ink}"><title>${escaped(title)}</title>${body}</svg>`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+    `role="img" font-family='${FONT}' font-size="12" fill="${paint.ink}"><title>${escaped(title)}</title>${body}</svg>`
+  );
 }
 
 // Moves names that would cover each other apart, from the top down, and back up where they pass the bottom.
@@ -14,7 +17,8 @@ function placeNames(names, top, bottom) {
   const placed = [];
   for (const name of [...names].sort((a, b) => a.y - b.y)) {
     const wanted = name.y;
-    const covers = (other) => Math.abs(other.y - name.y) < height - 0.5 && other.x < name.x + name.width && name.x < other.x + other.width;
+    const covers = (other) =>
+      Math.abs(other.y - name.y) < height - 0.5 && other.x < name.x + name.width && name.x < other.x + other.width;
     for (let hit; (hit = placed.find(covers));) name.y = hit.y + height;
     name.from = wanted;
     placed.push(name);
@@ -49,8 +53,12 @@ function curvesSvg(chart, paint, width, height) {
   const axis = AXES[chart.axis];
   const nameWidth = (text) => 6.6 * text.length;
   const named = curves.length <= 12;
-  const box = { left: 62, top: chart.untitled ? 12 : 34, right: width - 16 - (named ? Math.max(0, ...curves.map(({ run }) => nameWidth(shortName(run.name)) + 8)) : 0),
-    bottom: height - 44 };
+  const box = {
+    left: 62,
+    top: chart.untitled ? 12 : 34,
+    right: width - 16 - (named ? Math.max(0, ...curves.map(({ run }) => nameWidth(shortName(run.name)) + 8)) : 0),
+    bottom: height - 44,
+  };
   const [xs, ys] = rangesOf(chart);
   const px = (x) => box.left + ((x - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
   const fraction = (y) => (log ? Math.log(y / ys[0]) / Math.log(ys[1] / ys[0]) : (y - ys[0]) / (ys[1] - ys[0] || 1));
@@ -61,17 +69,25 @@ function curvesSvg(chart, paint, width, height) {
   const yTicks = log ? logTicks(ys[0], ys[1], 6) : ticksOf(figure.ticks, ys[0], ys[1], 6);
   const yLabels = log ? logLabels(yTicks) : tickLabels(figure.ticks, yTicks);
   yTicks.forEach((tick, i) => {
-    body += `<path d="M${box.left} ${py(tick).toFixed(1)}H${box.right}" stroke="${paint.rule}"/>` +
+    body +=
+      `<path d="M${box.left} ${py(tick).toFixed(1)}H${box.right}" stroke="${paint.rule}"/>` +
       svgText(box.left - 8, py(tick) + 4, yLabels[i], `text-anchor="end" fill="${paint.soft}"`);
   });
   const xTicks = ticksOf(axis.ticks, xs[0], xs[1], Math.max(2, Math.floor((box.right - box.left) / 90)));
   const xLabels = tickLabels(axis.ticks, xTicks);
   xTicks.forEach((tick, i) => {
-    body += `<path d="M${px(tick).toFixed(1)} ${box.bottom}v5" stroke="${paint.axis}"/>` +
+    body +=
+      `<path d="M${px(tick).toFixed(1)} ${box.bottom}v5" stroke="${paint.axis}"/>` +
       svgText(px(tick), box.bottom + 19, xLabels[i], `text-anchor="middle" fill="${paint.soft}"`);
   });
-  body += `<path d="M${box.left} ${box.bottom}H${box.right}" stroke="${paint.axis}"/>` +
-    svgText((box.left + box.right) / 2, height - 8, axis.label + (log ? "  (loss on a logarithmic scale)" : ""), `text-anchor="middle" fill="${paint.soft}"`);
+  body +=
+    `<path d="M${box.left} ${box.bottom}H${box.right}" stroke="${paint.axis}"/>` +
+    svgText(
+      (box.left + box.right) / 2,
+      height - 8,
+      axis.label + (log ? "  (loss on a logarithmic scale)" : ""),
+      `text-anchor="middle" fill="${paint.soft}"`,
+    );
   body += `<clipPath id="c-${figure.id}"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}"/></clipPath><g clip-path="url(#c-${figure.id})">`;
   for (const { run, curve } of curves) {
     if (!curve.banded) continue;
@@ -81,14 +97,16 @@ function curvesSvg(chart, paint, width, height) {
   }
   for (const { run, curve } of curves) {
     const points = curve.x.map((x, i) => (log && !(curve.y[i] > 0) ? null : point(x, curve.y[i]))).filter(Boolean);
-    body += `<polyline points="${points.join(" ")}" fill="none" stroke="${runColour(paint, run)}" stroke-width="1.8" ` +
+    body +=
+      `<polyline points="${points.join(" ")}" fill="none" stroke="${runColour(paint, run)}" stroke-width="1.8" ` +
       `stroke-linejoin="round" stroke-dasharray="${runDash(run).join(" ")}"/>`;
   }
   body += "</g>";
   if (named)
     for (const name of endNames(curves, (x, y) => [px(x), py(positive(y, log, ys))], nameWidth, box)) {
       const colour = runColour(paint, name.run);
-      body += `<path d="M${name.end.toFixed(1)} ${name.from.toFixed(1)}L${(name.x - 1).toFixed(1)} ${name.y.toFixed(1)}" stroke="${colour}" stroke-width="1.5" fill="none"/>` +
+      body +=
+        `<path d="M${name.end.toFixed(1)} ${name.from.toFixed(1)}L${(name.x - 1).toFixed(1)} ${name.y.toFixed(1)}" stroke="${colour}" stroke-width="1.5" fill="none"/>` +
         svgText(name.x + 2, name.y + 4, name.text, `paint-order="stroke" stroke="${paint.paper}" stroke-width="3"`);
     }
   return svgDocument(width, height, paint, chart.title, body);

@@ -49,12 +49,20 @@ function tickLabels(kind, ticks) {
   const size = Math.max(...ticks.map(Math.abs));
   const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : size || 1;
   const decimals = (unit) => {
-    for (let d = 0; d < 6; ++d) if (ticks.every((t) => Math.abs(((t / unit) * 10 ** d) % 1) < 1e-6 || Math.abs(((t / unit) * 10 ** d) % 1) > 1 - 1e-6)) return d;
+    for (let d = 0; d < 6; ++d)
+      if (
+        ticks.every(
+          (t) => Math.abs(((t / unit) * 10 ** d) % 1) < 1e-6 || Math.abs(((t / unit) * 10 ** d) % 1) > 1 - 1e-6,
+        )
+      )
+        return d;
     return Math.max(0, Math.ceil(-Math.log10(step / unit)));
   };
   const plain = (unit, suffix) => {
     const d = decimals(unit);
-    return ticks.map((t) => (t / unit).toLocaleString("en", { minimumFractionDigits: d, maximumFractionDigits: d }) + suffix);
+    return ticks.map(
+      (t) => (t / unit).toLocaleString("en", { minimumFractionDigits: d, maximumFractionDigits: d }) + suffix,
+    );
   };
   if (kind === "percent") return plain(0.01, "%");
   if (kind === "bytes") {
@@ -62,14 +70,17 @@ function tickLabels(kind, ticks) {
     return plain(1024 ** unit, " " + BYTE_UNITS[unit]).map((text, i) => (ticks[i] === 0 ? "0" : text));
   }
   if (kind === "seconds") {
-    const [unit, name] = size >= 7200 ? [3600, " h"] : size >= 180 ? [60, " min"] : size >= 1 ? [1, " s"] : [1e-3, " ms"];
+    const [unit, name] =
+      size >= 7200 ? [3600, " h"] : size >= 180 ? [60, " min"] : size >= 1 ? [1, " s"] : [1e-3, " ms"];
     return plain(unit, name).map((text, i) => (ticks[i] === 0 ? "0" : text));
   }
-  if (size !== 0 && (size < 1e-3 || size >= 1e7 || decimals(1) > 4)) return ticks.map((t) => (t === 0 ? "0" : +t.toPrecision(3) + "").replace("e+", "e"));
+  if (size !== 0 && (size < 1e-3 || size >= 1e7 || decimals(1) > 4))
+    return ticks.map((t) => (t === 0 ? "0" : +t.toPrecision(3) + "").replace("e+", "e"));
   return plain(1, "");
 }
 
-const logLabels = (ticks) => ticks.map((t) => (t >= 1e-3 && t < 1e5 ? String(+t.toPrecision(2)) : t.toExponential(0).replace("e+", "e")));
+const logLabels = (ticks) =>
+  ticks.map((t) => (t >= 1e-3 && t < 1e5 ? String(+t.toPrecision(2)) : t.toExponential(0).replace("e+", "e")));
 
 // The range of an axis around values: room at the edge, and no further than a figure can go.
 function rangeAround(low, high, figure, log) {
@@ -77,5 +88,8 @@ function rangeAround(low, high, figure, log) {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const from = figure.least ?? low;
   const pad = (high - from || Math.abs(high) || 1) * 0.05;
-  return [figure.least ?? Math.max(low - pad, low >= 0 ? 0 : -Infinity), Math.min(high + pad, Math.max(figure.most ?? Infinity, high))];
+  return [
+    figure.least ?? Math.max(low - pad, low >= 0 ? 0 : -Infinity),
+    Math.min(high + pad, Math.max(figure.most ?? Infinity, high)),
+  ];
 }

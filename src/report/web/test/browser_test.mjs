@@ -22,7 +22,8 @@ async function open(address, options = {}) {
   page.on("console", (message) => page.problems.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => page.problems.push(`error: ${error.stack}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(address) && !/^(data|blob):/.test(request.url())) page.problems.push(`request: ${request.url()}`);
+    if (!request.url().startsWith(address) && !/^(data|blob):/.test(request.url()))
+      page.problems.push(`request: ${request.url()}`);
   });
   await page.goto(address);
   return page;
@@ -32,7 +33,10 @@ const choose = (page, name, value) => page.locator(`input[name=${name}][value=${
 
 // The file a button saves, as the browser would write it.
 async function downloaded(page, chart, kind) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`${chart} [data-save=${kind}]`).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(`${chart} [data-save=${kind}]`).click(),
+  ]);
   return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
 }
 
@@ -40,7 +44,10 @@ async function downloaded(page, chart, kind) {
 async function saved(page, chart, kind) {
   await page.evaluate(() => {
     window.caught = null;
-    URL.createObjectURL = (blob) => { window.caught = blob.text(); return "data:,"; };
+    URL.createObjectURL = (blob) => {
+      window.caught = blob.text();
+      return "data:,";
+    };
     HTMLAnchorElement.prototype.click = () => {};
   });
   await page.locator(`${chart} [data-save=${kind}]`).click();
@@ -48,42 +55,56 @@ async function saved(page, chart, kind) {
 }
 
 // How many pixels of a chart have each colour that the runs have.
-const inkOf = (page, chart) => page.locator(`${chart} canvas`).evaluate((canvas) => {
-  const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-  const seen = {};
-  for (let i = 0; i < data.length; i += 4) {
-    if (data[i + 3] < 250) continue;
-    const colour = `${data[i]},${data[i + 1]},${data[i + 2]}`;
-    seen[colour] = (seen[colour] || 0) + 1;
-  }
-  return seen;
-});
+const inkOf = (page, chart) =>
+  page.locator(`${chart} canvas`).evaluate((canvas) => {
+    const copy = Object.assign(document.createElement("canvas"), {
+      width: canvas.width,
+      height: canvas.height,
+    }).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    const seen = {};
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] < 250) continue;
+      const colour = `${data[i]},${data[i + 1]},${data[i + 2]}`;
+      seen[colour] = (seen[colour] || 0) + 1;
+    }
+    return seen;
+  });
 const RGB = { full: "35,120,199", jwins: "181,58,5", divshare: "0,106,80", stopped: "218,116,176" };
 
 // Texts of an SVG that cover each other or leave the picture.
-const faultsOf = (page, svg) => page.evaluate((text) => {
-  const box = document.body.appendChild(document.createElement("div"));
-  box.innerHTML = text;
-  const root = box.querySelector("svg");
-  const whole = root.getBoundingClientRect();
-  const texts = [...root.querySelectorAll("text")].map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() })).filter(({ box: b }) => b.width > 0);
-  const faults = texts.filter(({ box: b }) => b.left < whole.left - 1 || b.right > whole.right + 1 || b.top < whole.top - 2 || b.bottom > whole.bottom + 2).map(({ text: t }) => `leaves: ${t}`);
-  for (let i = 0; i < texts.length; ++i)
-    for (let j = i + 1; j < texts.length; ++j) {
-      const [a, b] = [texts[i].box, texts[j].box];
-      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left), high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-      if (wide > 2 && high > 5) faults.push(`covers: ${texts[i].text} and ${texts[j].text}`);
-    }
-  box.remove();
-  return faults;
-}, svg);
+const faultsOf = (page, svg) =>
+  page.evaluate((text) => {
+    const box = document.body.appendChild(document.createElement("div"));
+    box.innerHTML = text;
+    const root = box.querySelector("svg");
+    const whole = root.getBoundingClientRect();
+    const texts = [...root.querySelectorAll("text")]
+      .map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() }))
+      .filter(({ box: b }) => b.width > 0);
+    const faults = texts
+      .filter(
+        ({ box: b }) =>
+          b.left < whole.left - 1 || b.right > whole.right + 1 || b.top < whole.top - 2 || b.bottom > whole.bottom + 2,
+      )
+      .map(({ text: t }) => `leaves: ${t}`);
+    for (let i = 0; i < texts.length; ++i)
+      for (let j = i + 1; j < texts.length; ++j) {
+        const [a, b] = [texts[i].box, texts[j].box];
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left),
+          high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 2 && high > 5) faults.push(`covers: ${texts[i].text} and ${texts[j].text}`);
+      }
+    box.remove();
+    return faults;
+  }, svg);
 
 async function curvesShowEveryRun(page) {
   for (const chart of ["#chart-accuracy", "#chart-loss", "#chart-train_loss"]) {
     const ink = await inkOf(page, chart);
-    for (const [run, colour] of Object.entries(RGB)) assert.ok((ink[colour] || 0) > 40, `${chart} shows ${run}: ${ink[colour]} pixels`);
+    for (const [run, colour] of Object.entries(RGB))
+      assert.ok((ink[colour] || 0) > 40, `${chart} shows ${run}: ${ink[colour]} pixels`);
   }
   for (const id of ["staleness", "queue", "link_use", "delay", "delivered", "local_rounds"])
     assert.ok(((await inkOf(page, `#chart-${id}`))[RGB.divshare] || 0) > 40, `${id} shows the asynchronous run`);
@@ -92,7 +113,10 @@ async function curvesShowEveryRun(page) {
 async function axesSwitch(page) {
   const label = () => page.locator("#chart-accuracy .plot").getAttribute("aria-label");
   const before = await inkOf(page, "#chart-accuracy");
-  for (const [axis, words] of [["bytes", "against bytes"], ["time", "against virtual time"]]) {
+  for (const [axis, words] of [
+    ["bytes", "against bytes"],
+    ["time", "against virtual time"],
+  ]) {
     await choose(page, "axis", axis);
     assert.match(await label(), new RegExp(words));
     await curvesShowEveryRun(page);
@@ -112,17 +136,27 @@ async function targetsAreRight(page) {
   const i = rows.findIndex((row) => row.accuracy >= target);
   const [a, b] = [rows[i - 1], rows[i]];
   const round = a.round + ((b.round - a.round) * (target - a.accuracy)) / (b.accuracy - a.accuracy);
-  const slide = (value) => page.locator("#target").evaluate((slider, v) => { slider.value = v; slider.dispatchEvent(new Event("input")); }, value);
+  const slide = (value) =>
+    page.locator("#target").evaluate((slider, v) => {
+      slider.value = v;
+      slider.dispatchEvent(new Event("input"));
+    }, value);
   await slide(target);
   const exact = +(await page.locator("#target").inputValue());
   assert.ok(Math.abs(exact - target) < 1e-3);
   const csv = (await saved(page, "#chart-target", "CSV")).split("\n").map((line) => line.split(","));
   const column = csv[0].indexOf("round");
-  assert.ok(Math.abs(+csv.find((row) => row[0] === "full")[column] - round) < 2, "the round of the target, by hand and by the page");
+  assert.ok(
+    Math.abs(+csv.find((row) => row[0] === "full")[column] - round) < 2,
+    "the round of the target, by hand and by the page",
+  );
   assert.equal(csv.find((row) => row[0] === "stopped")[column], "", "a run that never met it has no number");
   assert.match(await page.locator("table.target").innerText(), /never/);
   await slide(1);
-  assert.ok((await page.locator("table.target td", { hasText: "never" }).count()) >= 9, "nobody but the best meets the highest target");
+  assert.ok(
+    (await page.locator("table.target td", { hasText: "never" }).count()) >= 9,
+    "nobody but the best meets the highest target",
+  );
   await slide(0.2);
 }
 
@@ -130,16 +164,28 @@ async function everythingCanBeSaved(page) {
   const file = await downloaded(page, "#chart-accuracy", "CSV");
   assert.equal(file.name, "accuracy.csv");
   assert.equal(file.text, await saved(page, "#chart-accuracy", "CSV"));
-  for (const chart of await page.locator("figure.chart").evaluateAll((all) => all.filter((f) => !f.hidden && f.offsetParent).map((f) => `#${f.id}`))) {
+  for (const chart of await page
+    .locator("figure.chart")
+    .evaluateAll((all) => all.filter((f) => !f.hidden && f.offsetParent).map((f) => `#${f.id}`))) {
     const csv = await saved(page, chart, "CSV");
     const lines = csv.trim().split("\n");
     assert.ok(lines.length > 1, `${chart}: rows in the CSV`);
     const wide = lines[0].split(",").length;
-    assert.ok(wide > 1 && lines.slice(1).every((line) => line.split(",").length === wide), `${chart}: as many fields in every row`);
+    assert.ok(
+      wide > 1 && lines.slice(1).every((line) => line.split(",").length === wide),
+      `${chart}: as many fields in every row`,
+    );
     const svg = await saved(page, chart, "SVG");
     assert.match(svg, /^<svg xmlns/);
     assert.ok(svg.length > 600, `${chart}: something in the SVG`);
-    assert.equal(await page.evaluate((text) => new DOMParser().parseFromString(text, "image/svg+xml").querySelector("parsererror")?.textContent ?? "", svg), "");
+    assert.equal(
+      await page.evaluate(
+        (text) =>
+          new DOMParser().parseFromString(text, "image/svg+xml").querySelector("parsererror")?.textContent ?? "",
+        svg,
+      ),
+      "",
+    );
     assert.deepEqual(await faultsOf(page, svg), [], `${chart}: texts of its SVG`);
   }
   const rows = await saved(page, "#chart-accuracy", "CSV");
@@ -166,7 +212,10 @@ async function runsAreListed(page) {
   const commands = await page.locator(".command code").allInnerTexts();
   assert.equal(commands.length, 4);
   assert.ok(commands.some((command) => command === "tessera sim experiments/cifar10.toml --sharing=full --seed=90"));
-  assert.ok(commands.some((command) => /^tessera sim .*config\.toml --out=.* --resume$/.test(command)), "an unfinished run can be continued");
+  assert.ok(
+    commands.some((command) => /^tessera sim .*config\.toml --out=.* --resume$/.test(command)),
+    "an unfinished run can be continued",
+  );
 }
 
 async function keysReadValues(page) {
@@ -174,9 +223,9 @@ async function keysReadValues(page) {
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
   assert.match(await page.locator("#chart-loss .readout").innerText(), /Round.*\n?.*full/s);
-  await page.locator('input[name=run][value=full]').uncheck({ force: true });
+  await page.locator("input[name=run][value=full]").uncheck({ force: true });
   assert.ok(!((await inkOf(page, "#chart-accuracy"))[RGB.full] > 20), "a run that is switched off is not drawn");
-  await page.locator('input[name=run][value=full]').check({ force: true });
+  await page.locator("input[name=run][value=full]").check({ force: true });
 }
 
 async function smallPage() {
@@ -199,7 +248,10 @@ async function smallPage() {
   await page.close();
 
   const phone = await open(address, { viewport: { width: 390, height: 800 }, deviceScaleFactor: 2 });
-  assert.ok((await phone.evaluate(() => document.documentElement.scrollWidth)) <= 390, "the page does not scroll sideways on a phone");
+  assert.ok(
+    (await phone.evaluate(() => document.documentElement.scrollWidth)) <= 390,
+    "the page does not scroll sideways on a phone",
+  );
   await phone.screenshot({ path: "shots/phone.png", fullPage: true });
   await phone.emulateMedia({ media: "print" });
   await phone.evaluate(() => dispatchEvent(new Event("beforeprint")));
@@ -244,7 +296,9 @@ async function largePage() {
   });
   await page.screenshot({ path: "shots/large.png", fullPage: true });
   const size = readFileSync("large.html").length;
-  console.log(`20 runs x 5,000 rows x 96 nodes: built in ${built} ms, ${size} bytes, opened in ${opened} ms, axis switched in ${Math.round(switched)} ms`);
+  console.log(
+    `20 runs x 5,000 rows x 96 nodes: built in ${built} ms, ${size} bytes, opened in ${opened} ms, axis switched in ${Math.round(switched)} ms`,
+  );
   assert.ok(built < 5000 && size < 1.5e6 && opened < 5000 && switched < 1500);
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -253,8 +307,22 @@ async function largePage() {
 // A run that is still going: the page grows without being loaded again, and says so when the run is over.
 async function livePage() {
   rmSync("live", { recursive: true, force: true });
-  const run = spawn(tessera, ["sim", "--nodes=8", "--model=quadratic:dimension=30000", "--topology=ring", "--sharing=jwins", "--protocol=dpsgd:rounds=400", "--evaluate=every=4", "--threads=1", "--watch",
-    "--out=live"], { stdio: ["ignore", "ignore", "pipe"] });
+  const run = spawn(
+    tessera,
+    [
+      "sim",
+      "--nodes=8",
+      "--model=quadratic:dimension=30000",
+      "--topology=ring",
+      "--sharing=jwins",
+      "--protocol=dpsgd:rounds=400",
+      "--evaluate=every=4",
+      "--threads=1",
+      "--watch",
+      "--out=live",
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   let said = "";
   const address = await new Promise((found, failed) => {
     run.stderr.on("data", (text) => {
@@ -265,10 +333,16 @@ async function livePage() {
     run.on("exit", () => failed(new Error(`the run ended without saying where to watch it: ${said}`)));
   });
   const page = await open(address);
-  await page.evaluate(() => { window.sameDocument = true; });
+  await page.evaluate(() => {
+    window.sameDocument = true;
+  });
   const shown = async () => /round ([\d,]+)/.exec(await page.locator("#runs-table").innerText({ timeout: 15000 }))?.[1];
   const first = await shown();
-  await page.waitForFunction((before) => !new RegExp(`round ${before}\\b`).test(document.getElementById("runs-table").innerText), first, { timeout: 15000 });
+  await page.waitForFunction(
+    (before) => !new RegExp(`round ${before}\\b`).test(document.getElementById("runs-table").innerText),
+    first,
+    { timeout: 15000 },
+  );
   await page.locator("#live[data-state=over]").waitFor({ timeout: 60000 });
   assert.match(await page.locator("#chart-loss .plot").getAttribute("aria-label"), /live ends at/);
   assert.ok(!/unfinished/.test(await page.locator("#runs-table").innerText()), "the last figures have arrived");
