@@ -34,6 +34,7 @@ core   libcpp-httplib-dev     header:httplib.h
 core   npm                    command:npm
 test   libgtest-dev           header:gtest/gtest.h
 test   librapidcheck-dev      header:rapidcheck.h
+test   libsimgrid-dev         header:simgrid/s4u.hpp
 test   clang                  command:clang++
 test   libclang-rt-14-dev     -
 test   clang-format-14        command:clang-format-14

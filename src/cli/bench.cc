@@ -22,6 +22,7 @@
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"
+#include "sim/network_bench.h"
 #include "sim/simulation_bench.h"
 #include "topology/topology_bench.h"
 
@@ -42,6 +43,8 @@ constexpr std::array kBenchmarks = {
     Benchmark{"topology", "drawing graphs and asking for peers", bench_topology},
     Benchmark{"share", "everything a node does in a JWINS round besides training",
               bench_share_path},
+    Benchmark{"network", "messages through every network, offered the way DivShare does",
+              bench_networks},
     Benchmark{"simulator", "messages per second of DivShare under fifo and links", bench_simulator},
 #if TESSERA_WITH_LEARN
     Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
@@ -100,6 +103,11 @@ Action add_bench(CLI::App& parser) {
   parser.add_flag("--quick", arguments->quick,
                   "Tiny inputs, a second in all: does everything still run?");
   parser.add_flag("--no-python", arguments->no_python, "Leave the Python references out");
+  parser.footer(
+      "Examples:\n"
+      "  tessera bench\n"
+      "  tessera bench wavelet select --sizes=89834,1000000\n"
+      "  tessera bench --quick");
   return [arguments](const std::string&) { return run(*arguments); };
 }
 

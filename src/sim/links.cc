@@ -335,7 +335,7 @@ std::unique_ptr<Network> make_shared_links(Options& options, LinksParts parts) {
     parallel = ~0u;
   else
     parallel = static_cast<std::uint32_t>(options.integer("parallel", parallel, between(1, 1e9)));
-  const double tolerance = options.number("tolerance", 0.01, between(1e-9, 0.5));
+  const double tolerance = options.number("tolerance", 0.002, between(1e-9, 0.5));
   return std::make_unique<Links>(std::move(parts), parallel, tolerance);
 }
 
