@@ -21,7 +21,7 @@ struct VirtualClock {
 using Instant = VirtualClock::time_point;
 
 constexpr double to_seconds(Duration d) {
-  return static_cast<double>(d.count()) * 1e-9;
+  return static_cast<double>(d.count()) / 1e9;  // Divided, so that 7.5 s is 7.5.
 }
 
 }  // namespace tessera
