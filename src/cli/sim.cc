@@ -24,6 +24,7 @@
 #include "report/round_log.h"
 #include "report/run_folder.h"
 #include "report/time_log.h"
+#include "report/watch.h"
 
 namespace tessera {
 namespace {
@@ -42,6 +43,7 @@ struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
   std::string out{};
   std::string seeds{};
+  std::string watch{};
   Round checkpoint_every = 0;
   unsigned threads = 0;
   bool resume = false, overwrite = false, quiet = false, save_models = false;
@@ -353,6 +355,7 @@ int run(const Arguments& arguments) {
   const Experiment experiment = arguments.experiment->resolve();
   const std::filesystem::path out = default_out(arguments);
   const std::vector<std::string> seeds = seeds_of(arguments.seeds);
+  const std::unique_ptr<Watch> watch = start_watch(arguments.watch, out);
   if (!seeds.empty()) return run_seeds(experiment, seeds, out, arguments);
   return run_one(experiment, out, arguments).stopped ? kInterrupted : 0;
 }
@@ -380,6 +383,9 @@ Action add_sim(CLI::App& parser) {
   parser.add_flag("--export", arguments->save_models,
                   "Write the final models to models/ in --out, for torch.jit.load: each node's and "
                   "their average");
+  parser.add_flag("--watch{any}", arguments->watch,
+                  "Show the run in a browser on this machine while it goes on; --watch=PORT takes "
+                  "that port");
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
   return [arguments](const std::string& command_line) {
     arguments->command = command_line;
