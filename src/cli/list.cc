@@ -18,6 +18,9 @@
 #include "math/wavelet.h"
 #include "protocol/protocols.h"
 #include "sharing/sharing.h"
+#include "sim/compute.h"
+#include "sim/faults.h"
+#include "sim/network.h"
 #include "topology/topology.h"
 
 namespace tessera {
@@ -63,6 +66,9 @@ constexpr std::array kKinds = {
     Kind{"topologies", "who may talk to whom: topology=…", [] { print_usage(topologies()); }},
     Kind{"protocols", "when nodes talk: protocol=…", [] { print_usage(protocols()); }},
     Kind{"sharings", "what they tell: sharing=…", [] { print_usage(sharings()); }},
+    Kind{"networks", "how long messages take: network=…", [] { print_usage(networks()); }},
+    Kind{"computes", "how long training takes: compute=…", [] { print_usage(computes()); }},
+    Kind{"faults", "what goes wrong: faults=…", [] { print_usage(fault_kinds()); }},
     Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
     Kind{"models", "what is learnt: model=…", print_models},
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},
@@ -73,6 +79,10 @@ constexpr std::array kKinds = {
 Action add_list(CLI::App& parser) {
   auto chosen = std::make_shared<std::string>();
   parser.add_option("kind", *chosen, "What to list; without it, the kinds themselves");
+  parser.footer(
+      "Examples:\n"
+      "  tessera list\n"
+      "  tessera list sharings");
   return [chosen](const std::string&) {
     const std::span<const Kind> kinds(kKinds);
     if (chosen->empty())

@@ -44,6 +44,12 @@ void refuse_contradictions(const Experiment& experiment, const Topology& topolog
                     "protocol=dpsgd and a "
                     "topology without redraw=yes",
                     experiment.sharing));
+  if (sharing_kind(experiment.sharing).fixed_peers_only &&
+      Options(parse_spec(experiment.protocol)).has("patience"))
+    throw std::invalid_argument(
+        fmt::format("sharing={} counts on hearing every neighbour in every round, and a patience "
+                    "goes on without: leave one of them out",
+                    experiment.sharing));
 }
 
 // Local steps of one training: compute= may tell time by the step.

@@ -14,6 +14,20 @@
 namespace tessera {
 namespace {
 
+constexpr std::array kFaults = {
+    FaultKind{"loss", "loss=0.01", "the chance that a message is lost"},
+    FaultKind{"duplicate", "duplicate=0.01", "the chance that it arrives twice"},
+    FaultKind{"reorder", "reorder=0.1@50ms", "the chance that it is held back, by up to so much"},
+    FaultKind{"spike", "spike=0.001@5s", "the chance that it is held back by that much"},
+    FaultKind{"partition", "partition=20s/40s",
+              "from when until when (or never) two random halves of the nodes are cut off"},
+    FaultKind{"crash", "crash=60s/5s", "the mean times a node stays up and down"},
+    FaultKind{"memory", "memory=nothing",
+              "what it comes back with: its last checkpoint (the default) or nothing"},
+    FaultKind{"snapshot", "snapshot=10s", "how often a node saves itself"},
+    FaultKind{"heal", "heal=100s", "from when on nothing goes wrong any more"},
+};
+
 // "0.1@50ms": a chance and a length of time.
 struct Chance {
   double chance = 0;
@@ -64,6 +78,10 @@ Duration exponential(Random random, Duration mean) {
 }
 
 }  // namespace
+
+std::span<const FaultKind> fault_kinds() {
+  return kFaults;
+}
 
 Faults::Faults(FaultOptions options, std::uint32_t nodes, Random random)
     : options_(options), random_(random), side_(nodes, false) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,14 @@ class Faults {
   Random random_{0};
   std::vector<bool> side_;  // Of the cut, by node.
 };
+
+// What may be asked for, for help texts.
+struct FaultKind {
+  std::string_view name{};
+  std::string_view usage{};
+  std::string_view summary{};
+};
+std::span<const FaultKind> fault_kinds();
 
 // Reads "loss=0.01,..." or "none"; throws std::invalid_argument in plain words.
 Faults make_faults(std::string_view text, std::uint32_t nodes, const Random& random);
