@@ -1,45 +1,96 @@
-// `tessera replay`: drives a node through the events a live one recorded, and compares.
+// `tessera replay`: what happened once, again: the events a live node recorded, or a random world
+// of the swarm that failed its test.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
+#include "base/spec.h"
 #include "cli/command.h"
-#include "cli/experiment.h"
-#include "cli/world.h"
-#include "live/event_log.h"
+#include "sim/swarm.h"
+#if TESSERA_WITH_LIVE
+#include "cli/live_replay.h"
+#endif
 
 namespace tessera {
 namespace {
 
-int replay_live_log(const std::string& file) {
-  Result<EventLogReader> log = EventLogReader::open(file);
-  if (!log.ok()) throw std::invalid_argument(log.error().message);
-  const EventLogHeader& header = log->header();
-  const Experiment experiment = parse_experiment(header.config, file);
-  const NodeRecipe recipe(experiment);
-  const Lesson lesson = make_lesson(experiment, 1);
-  const auto make_node = [&](Vector model) {
-    return recipe.make(header.id, std::move(model), lesson.trainer->tensors());
-  };
-  const Result<Replay> replayed = replay(*log, make_node, *lesson.trainer);
-  if (!replayed.ok()) throw std::runtime_error(file + ": " + replayed.error().message);
-  fmt::print("node {}: {} events, {} trainings, {} rounds, digest {:016x}{}\n", header.id,
-             replayed->events, replayed->trainings, replayed->rounds, replayed->model_digest,
-             replayed->torn ? " (the log's end is torn off)" : "");
-  if (replayed->difference.empty()) return 0;
-  fmt::print(stderr, "tessera: {}: differs from the live run {}\n", file, replayed->difference);
-  return 1;
+struct Arguments {
+  std::string file{};
+  std::string swarm{};
+};
+
+// One world, told in full.
+int replay_world(std::uint64_t seed) {
+  fmt::print("{}\n", describe(swarm_world(seed)));
+  const Result<SwarmStory> story = run_swarm_world(seed);
+  if (!story.ok()) {
+    fmt::print(stderr, "tessera: world {}: {}\n", seed, story.error().message);
+    return 1;
+  }
+  fmt::print("{} events, {} messages, {} crashes, {} refusals in {:.3f} s; digest {:016x}\n",
+             story->events, story->messages, story->crashes, story->refused, story->virtual_seconds,
+             story->digest);
+  return 0;
+}
+
+// Many: the ones that fail are named, and the rest counted.
+int replay_worlds(std::uint64_t first, std::uint64_t last) {
+  std::uint64_t failed = 0, messages = 0, crashes = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    const Result<SwarmStory> story = run_swarm_world(seed);
+    if (!story.ok()) {
+      ++failed;
+      fmt::print("world {}: {}\n", seed, story.error().message);
+      continue;
+    }
+    messages += story->messages;
+    crashes += story->crashes;
+  }
+  fmt::print("{} worlds, {} failed; {} messages, {} crashes\n", last - first + 1, failed, messages,
+             crashes);
+  return failed == 0 ? 0 : 1;
+}
+
+int replay_swarm(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const std::int64_t first = parse_integer(text.substr(0, dots));
+  const std::int64_t last =
+      dots == std::string::npos ? first : parse_integer(text.substr(dots + 2));
+  if (first < 0 || last < first)
+    throw std::invalid_argument(fmt::format("--swarm={}: write a number, or FIRST..LAST", text));
+  if (dots == std::string::npos) return replay_world(static_cast<std::uint64_t>(first));
+  return replay_worlds(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+}
+
+int replay(const Arguments& arguments) {
+  if (arguments.file.empty() == arguments.swarm.empty())
+    throw std::invalid_argument("replay: name a recorded file, or a world by --swarm=NUMBER");
+  if (!arguments.swarm.empty()) return replay_swarm(arguments.swarm);
+#if TESSERA_WITH_LIVE
+  return replay_live_log(arguments.file);
+#else
+  throw std::invalid_argument(
+      "replay: this program was built without ZeroMQ, so it has no live nodes to replay");
+#endif
 }
 
 }  // namespace
 
 Action add_replay(CLI::App& parser) {
-  auto file = std::make_shared<std::string>();
-  parser.add_option("file", *file, "What tessera node --record wrote")->required();
-  parser.footer("Exit codes: 0 the same to the bit, 1 not, 2 asked wrongly.");
-  return [file](const std::string&) { return replay_live_log(*file); };
+  auto arguments = std::make_shared<Arguments>();
+  parser.add_option("file", arguments->file, "What tessera node --record wrote");
+  parser.add_option("--swarm", arguments->swarm,
+                    "A random world with faults by its number, or FIRST..LAST of them");
+  parser.footer(
+      "Exit codes: 0 the same to the bit, or all that must hold held; 1 not; 2 asked wrongly.\n\n"
+      "Examples:\n"
+      "  tessera replay alice.log\n"
+      "  tessera replay --swarm=1558\n"
+      "  tessera replay --swarm=0..99999");
+  return [arguments](const std::string&) { return replay(*arguments); };
 }
 
 }  // namespace tessera
