@@ -39,7 +39,8 @@ void on_interrupt_launch(int) {
 
 struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
-  std::string out{}, link{}, checkpoint = "10s", linger = "30s", nemesis{}, pace{};
+  std::string out{}, link{}, checkpoint = "10s", linger = "30s", nemesis{}, pace{}, prefix{},
+                             host = "127.0.0.1";
   std::uint32_t processes = 0;
   bool restart = false, resume = false, overwrite = false, quiet = false, record = false;
   std::string command{};
@@ -189,6 +190,8 @@ int run(const Arguments& arguments) {
                                .checkpoint = arguments.checkpoint,
                                .linger = arguments.linger,
                                .pace = arguments.pace,
+                               .prefix = arguments.prefix,
+                               .host = arguments.host,
                                .record = arguments.record});
   if (!arguments.quiet)
     fmt::print(stderr, "{} live nodes into {}; tessera status {}\n", cluster.children().size(),
@@ -221,6 +224,10 @@ Action add_launch(CLI::App& parser) {
                     "How long nodes that have finished stay for the others (default: 30s)");
   parser.add_option("--pace", arguments->pace,
                     "Training takes at least this long, to stand in for slower machines");
+  parser.add_option("--prefix", arguments->prefix,
+                    "Put before every node's command, such as 'ip netns exec peer-{id}'");
+  parser.add_option("--host", arguments->host,
+                    "Where every node is reached, such as 10.0.0.{id} (default: 127.0.0.1)");
   parser.add_option("--nemesis", arguments->nemesis,
                     "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes; "
                     "with --restart");

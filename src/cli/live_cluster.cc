@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/live_settings.h"
 #include "live/keys.h"
 #include "live/roster.h"
@@ -57,6 +58,13 @@ void write_or_throw(const fs::path& path, std::string_view text) {
     throw std::runtime_error(written.error().message);
 }
 
+std::string with_id(std::string_view text, NodeId id) {
+  std::string out(text);
+  for (std::size_t at = 0; (at = out.find("{id}", at)) != out.npos;)
+    out.replace(at, 4, std::to_string(id));
+  return out;
+}
+
 template <typename T>
 T value_or_throw(Result<T> result) {
   if (!result.ok()) throw std::runtime_error(result.error().message);
@@ -83,8 +91,10 @@ void Cluster::make_settings(const Experiment& experiment) {
   for (NodeId id = 0; id < nodes; ++id) {
     const std::string name = fmt::format("n{:02}", id);
     const KeyPair keys = value_or_throw(make_key_files(key_files(secrets_, name)));
-    value_or_throw(roster.add(name, fmt::format("127.0.0.1:{}", ports[id]), keys.public_key));
-    Child child{.name = name,
+    value_or_throw(roster.add(name, fmt::format("{}:{}", with_id(options_.host, id), ports[id]),
+                              keys.public_key));
+    Child child{.id = id,
+                .name = name,
                 .settings = secrets_ / (name + ".toml"),
                 .log = options_.folder / "logs" / (name + ".log"),
                 .folder = options_.folder / "nodes" / name};
@@ -119,7 +129,15 @@ Cluster::~Cluster() {
 void Cluster::start(Child& child) {
   const int log = ::open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const pid_t parent = ::getpid();
-  const std::string program = options_.program.string(), settings = child.settings.string();
+  std::vector<std::string> words;
+  for (const std::string_view word : split(options_.prefix, ' '))
+    if (!word.empty()) words.push_back(with_id(word, child.id));
+  for (const std::string& word :
+       {options_.program.string(), std::string("node"), child.settings.string()})
+    words.push_back(word);
+  std::vector<char*> command;
+  for (std::string& word : words) command.push_back(word.data());
+  command.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid < 0 || log < 0) throw std::runtime_error("cannot start a process for " + child.name);
   if (pid == 0) {
@@ -129,7 +147,7 @@ void Cluster::start(Child& child) {
     if (::getppid() != parent) ::_exit(1);
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
-    ::execl(program.c_str(), "tessera", "node", settings.c_str(), nullptr);
+    ::execvp(command.front(), command.data());
     ::_exit(127);
   }
   ::close(log);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "cli/experiment.h"
 
 namespace tessera {
@@ -21,10 +22,15 @@ struct ClusterOptions {
   std::string checkpoint{};
   std::string linger{};
   std::string pace{};
+  // For nodes that are to live in network namespaces or containers: what to put before each one's
+  // command, and the host it is reached at; "{id}" stands for its number.
+  std::string prefix{};
+  std::string host = "127.0.0.1";
   bool record = false;
 };
 
 struct Child {
+  NodeId id = 0;
   std::string name{};
   std::filesystem::path settings{}, log{}, folder{};
   pid_t pid = 0;               // 0: not running.

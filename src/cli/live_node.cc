@@ -129,8 +129,7 @@ const Member& find_member(const Roster& roster, const LiveSettings& settings, st
 std::vector<NodeId> helpers_of(const Experiment& plan, const NodeRecipe& recipe, NodeId id) {
   const ProtocolKind& protocol = protocol_kind(plan.protocol);
   const bool waits_for_ever =
-      protocol.synchronous &&
-      Options(parse_spec(plan.protocol)).text("patience", "none") == "none";
+      protocol.synchronous && Options(parse_spec(plan.protocol)).text("patience", "none") == "none";
   if (waits_for_ever || sharing_kind(plan.sharing).fixed_peers_only) return {};
   const std::shared_ptr<const Graph> graph = recipe.topology->graph(0);
   const std::span<const NodeId> peers = graph->peers(id);
@@ -194,6 +193,7 @@ RuntimeOptions options_of(const LiveSettings& settings, const NodeRecipe& recipe
           .evaluate_period = evaluate.period,
           .checkpoint_every = parse_duration(settings.checkpoint),
           .linger = parse_duration(settings.linger),
+          .retold = protocol_kind(settings.plan.protocol).synchronous ? 2u : 0u,
           .helpers = helpers_of(settings.plan, recipe, id),
           .pace = settings.pace.empty() ? Duration::zero() : parse_duration(settings.pace),
           .began_at = settings.began.empty() ? 0 : parse_number(settings.began)};

@@ -14,7 +14,7 @@ namespace {
 
 // The loop looks up this often even when nothing happens: a signal's handler cannot wake it.
 constexpr Duration kLongestNap = std::chrono::milliseconds(50);
-constexpr Duration kTick = std::chrono::seconds(1);
+constexpr Duration kTick = std::chrono::milliseconds(200);
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 
 double system_seconds() {
@@ -69,14 +69,21 @@ void Runtime::begin() {
   if (options_.evaluate_period > Duration::zero())
     periods_ = clock().time_since_epoch() / options_.evaluate_period;
   tick();
+  for (const auto& [peer, messages] : last_told_) tell_again(peer);
   give(Started{});
 }
 
 void Runtime::tick() {
   ticked_at_ = clock();
   parts_.observer->on_tick();
-  members_.clear();
-  for (const PeerState& peer : parts_.transport->peers()) members_.insert(peer.id);
+  std::map<NodeId, std::uint64_t> connections;
+  for (const PeerState& peer : parts_.transport->peers()) connections[peer.id] = peer.connections;
+  members_.swap(connections);
+  // A link that was made anew may lead to a peer that was, before anyone missed it.
+  for (const auto& [peer, times] : members_)
+    if (const auto before = connections.find(peer);
+        before != connections.end() && times > 1 && times > before->second)
+      tell_again(peer);
 }
 
 void Runtime::turn() {
@@ -253,6 +260,11 @@ void Runtime::send(NodeId to, Payload payload) {
   ++sent_.messages;
   sent_.bytes += payload.bytes->size();
   sent_.value_bytes += payload.value_bytes;
+  if (options_.retold > 0) {
+    auto& told = last_told_[to];
+    told.push_back(payload.bytes);
+    if (told.size() > options_.retold) told.pop_front();
+  }
   const bool behind_others =
       std::any_of(held_.begin(), held_.end(), [&](const auto& held) { return held.first == to; });
   if (!behind_others && parts_.transport->send(to, payload.bytes)) return;
@@ -266,9 +278,34 @@ void Runtime::send(NodeId to, Payload payload) {
   parts_.transport->send(to, payload.bytes);
 }
 
+void Runtime::tell_again(NodeId to) {
+  const auto told = last_told_.find(to);
+  if (told == last_told_.end() || !members_.contains(to)) return;
+  for (const auto& message : told->second) parts_.transport->send(to, message);
+}
+
 void Runtime::drop_unsent() {
+  const auto waiting = [this] {
+    std::pair<std::uint64_t, std::uint64_t> bytes_and_superseded;
+    for (const PeerState& peer : parts_.transport->peers()) {
+      bytes_and_superseded.first += peer.queued_bytes;
+      bytes_and_superseded.second += peer.superseded;
+    }
+    return bytes_and_superseded;
+  };
+  const auto before = waiting();
   held_.clear();
   parts_.transport->drop_unsent();
+  const auto after = waiting();
+  // What is taken back was not sent. Which part of it was values is not known; the usual one.
+  const std::uint64_t bytes =
+      std::min(before.first - std::min(before.first, after.first), sent_.bytes);
+  if (bytes == 0) return;
+  sent_.value_bytes -=
+      static_cast<std::uint64_t>(static_cast<double>(sent_.value_bytes) *
+                                 static_cast<double>(bytes) / static_cast<double>(sent_.bytes));
+  sent_.bytes -= bytes;
+  sent_.messages -= std::min(after.second - before.second, sent_.messages);
 }
 
 void Runtime::retry_held() {

@@ -4,8 +4,10 @@
 // The node cannot tell that it is not simulated.
 //
 // A node that begins without a checkpoint asks its peers whether it is far behind; if so it takes
-// over a model and begins with that. A node that has finished stays for a while, so that those who
-// are not can still hear from it and come back from a crash.
+// over a model and begins with that. A node that has a checkpoint goes on from there; its last
+// messages are told again, and its peers tell it theirs, so that a node that checkpoints every
+// round comes back from a crash as if nothing had been. A node that has finished stays for a while,
+// so that those who are not can still hear from it and come back from a crash.
 #pragma once
 
 #include <atomic>
@@ -13,6 +15,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,7 +53,7 @@ class RuntimeObserver {
   virtual void on_event(Instant, const Event&) {}                        // Before it is handled.
   virtual void on_adopted(Instant, std::span<const float> /*model*/) {}  // Begins anew with it.
   virtual void on_round(Instant, const Node&) {}  // It has completed a round.
-  virtual void on_tick() {}                       // Every second or so.
+  virtual void on_tick() {}                       // A few times a second.
   virtual void on_row(const RuntimeRow& row) = 0;
   virtual void on_checkpoint(Round round, const Bytes& state) = 0;
   virtual void say(std::string_view line) = 0;  // For the log that people read.
@@ -73,9 +76,13 @@ struct RuntimeOptions {
   Duration evaluate_period{};
   Duration checkpoint_every = std::chrono::seconds(10);
   // Asked to stop, a node goes on to the end of its round, but no longer than this.
-  Duration stop_within = std::chrono::seconds(10);
+  Duration stop_within = std::chrono::seconds(5);
   // A node that has finished waits this long for its peers to finish too.
   Duration linger = std::chrono::seconds(30);
+  // How many of the last messages to a peer are told again when either has been started anew. Two
+  // for protocols of rounds, where a neighbour is one round ahead at most; asynchronous ones need
+  // none.
+  std::size_t retold = 0;
   // Whom a node without a checkpoint asks for a model, in this order, and how many rounds behind
   // them it must be to take it. Nobody where a node must see every message from the first.
   std::vector<NodeId> helpers{};
@@ -147,8 +154,11 @@ class Runtime final : private Env {
   void receive();
   void tick();
   void watch_peers();
+  void tell_again(NodeId to);
   bool should_leave() const;
   void checkpoint();
+  void save_last_told(Bytes& out) const;
+  Result<void> load_last_told(ByteReader& in);
 
   void ask_for_model();
   void on_control(NodeId from, const Control& control);
@@ -171,7 +181,8 @@ class Runtime final : private Env {
   std::uint64_t life_ = 0;  // Grows when a model is adopted; older trainings mean nothing then.
   // Turned away by a full queue. While there are any, the node is not told that it has trained.
   std::deque<std::pair<NodeId, std::shared_ptr<const Bytes>>> held_;
-  std::set<NodeId> members_;  // Whom the transport knows.
+  std::map<NodeId, std::uint64_t> members_;  // Whom the transport knows, and how often it met them.
+  std::map<NodeId, std::deque<std::shared_ptr<const Bytes>>> last_told_;
   SentCounts sent_{};
   std::int64_t periods_ = 0;  // Evaluations by time so far.
   Instant ticked_at_{};

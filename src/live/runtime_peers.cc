@@ -75,6 +75,7 @@ void Runtime::adopt(NodeId from, const ModelOffer& offer) {
   timers_ = {};
   wanted_.reset();
   held_.clear();
+  last_told_.clear();
   node_ = parts_.make_node(offer.model);
   seen_ = node_->rounds_done();
   parts_.observer->on_adopted(clock(), offer.model);
@@ -95,10 +96,53 @@ void Runtime::checkpoint() {
   writer.put(began_at_);
   for (const std::uint64_t count : {sent_.messages, sent_.bytes, sent_.value_bytes})
     writer.put(count);
+  save_last_told(state);
   node_->save(state);
   parts_.trainer->save(state);
   parts_.observer->on_checkpoint(node_->rounds_done(), state);
   ++checkpoints_;
+}
+
+// Peers are mostly told the same, so every message is written once and referred to by its place.
+void Runtime::save_last_told(Bytes& out) const {
+  std::vector<const Bytes*> messages;
+  ByteWriter writer(out);
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(last_told_.size()));
+  for (const auto& [peer, told] : last_told_) {
+    writer.put(peer);
+    writer.put<std::uint32_t>(static_cast<std::uint32_t>(told.size()));
+    for (const auto& message : told) {
+      const auto found = std::find(messages.begin(), messages.end(), message.get());
+      writer.put<std::uint32_t>(static_cast<std::uint32_t>(found - messages.begin()));
+      if (found == messages.end()) messages.push_back(message.get());
+    }
+  }
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(messages.size()));
+  for (const Bytes* message : messages) {
+    writer.put<std::uint64_t>(message->size());
+    writer.put_bytes(*message);
+  }
+}
+
+Result<void> Runtime::load_last_told(ByteReader& in) {
+  std::map<NodeId, std::vector<std::uint32_t>> places;
+  for (auto peers = in.get<std::uint32_t>(); peers > 0 && !in.ran_short(); --peers) {
+    std::vector<std::uint32_t>& of_peer = places[in.get<NodeId>()];
+    for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left)
+      of_peer.push_back(in.get<std::uint32_t>());
+  }
+  std::vector<std::shared_ptr<const Bytes>> messages;
+  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
+    const ByteSpan bytes = in.get_bytes(in.get<std::uint64_t>());
+    messages.push_back(std::make_shared<const Bytes>(bytes.begin(), bytes.end()));
+  }
+  last_told_.clear();
+  for (const auto& [peer, of_peer] : places)
+    for (const std::uint32_t place : of_peer) {
+      if (place >= messages.size()) return Error{"checkpoint", "a saved live node is cut short"};
+      last_told_[peer].push_back(messages[place]);
+    }
+  return {};
 }
 
 Result<void> Runtime::restore(ByteSpan state) {
@@ -106,6 +150,7 @@ Result<void> Runtime::restore(ByteSpan state) {
   const auto began_at = in.get<double>();
   for (std::uint64_t* count : {&sent_.messages, &sent_.bytes, &sent_.value_bytes})
     *count = in.get<std::uint64_t>();
+  if (auto loaded = load_last_told(in); !loaded.ok()) return loaded;
   if (auto loaded = node_->load(in); !loaded.ok()) return loaded;
   if (auto loaded = parts_.trainer->load(in); !loaded.ok()) return loaded;
   if (in.ran_short() || !std::isfinite(began_at))

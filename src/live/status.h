@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// What a node handed to its transport; what was taken back before it left is counted too.
+// What a node handed to its transport and did not take back before it left.
 struct SentCounts {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;

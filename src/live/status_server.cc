@@ -124,8 +124,8 @@ void set_patience(int connection) {
 
 StatusServer::StatusServer(StatusServerOptions options, Answer answer)
     : options_(std::move(options)), answer_(std::move(answer)) {
-  local_ = listen_locally(options_.socket);
   if (!options_.http_address.empty()) http_ = listen_http(options_.http_address);
+  local_ = listen_locally(options_.socket);
   if (::pipe2(wake_, O_CLOEXEC) != 0) throw fault("cannot make a pipe");
   thread_ = std::thread([this] { serve(); });
 }

@@ -41,6 +41,18 @@ std::vector<std::pair<std::uint32_t, fs::path>> checkpoints_in(const fs::path& f
   return found;
 }
 
+// Whether there is nothing in it but what a process leaves that was killed before it could write
+// config.toml.
+bool holds_nothing(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const bool part = entry.path().filename().string().find(".part") != std::string::npos;
+    const bool checkpoint = entry.path().filename() == "checkpoint";
+    if (!part && !(checkpoint && fs::is_empty(entry.path(), ignored))) return false;
+  }
+  return true;
+}
+
 struct CheckpointFile {
   std::uint64_t metrics_bytes = 0;
   ByteSpan state{};
@@ -68,7 +80,7 @@ Result<CheckpointFile> parse_checkpoint(ByteSpan file, std::uint64_t config_hash
 void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun existing) {
   std::error_code ignored;
   const bool exists = fs::exists(path / "config.toml", ignored);
-  if (!exists && fs::exists(path, ignored) && !fs::is_empty(path, ignored))
+  if (!exists && fs::exists(path, ignored) && !holds_nothing(path))
     throw std::invalid_argument(
         fmt::format("{} is there and is not a run's folder; choose another --out", path.string()));
   if (exists && existing == ExistingRun::kRefuse)

@@ -1,0 +1,191 @@
+// Clusters of live processes as a user meets them: over TCP with CURVE, on the quadratic toy where
+// bits matter, killed and frozen on purpose.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/files.h"
+#include "base/stopwatch.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LiveProcess : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(root_), fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  int tessera(const std::string& arguments) const {
+    const std::string command = fmt::format("timeout 250 {} {} > {}/out 2> {}/err", TESSERA_PROGRAM,
+                                            arguments, root_.string(), root_.string());
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string said(const char* where) const { return *read_text_file(root_ / where); }
+  std::string out(const std::string& run) const { return (root_ / run).string(); }
+  nlohmann::json summary(const std::string& run) const {
+    return nlohmann::json::parse(*read_text_file(root_ / run / "summary.json"));
+  }
+
+  // Runs the experiment simulated and live, and holds the models together.
+  void expect_same_digest(const std::string& experiment, const std::string& live_flags = "") {
+    fs::remove_all(root_ / "sim"), fs::remove_all(root_ / "live");
+    ASSERT_EQ(tessera(fmt::format("sim {} --quiet --out={}", experiment, out("sim"))), 0)
+        << said("err");
+    ASSERT_EQ(
+        tessera(fmt::format("launch {} --quiet {} --out={}", experiment, live_flags, out("live"))),
+        0)
+        << said("err");
+    EXPECT_EQ(summary("live")["model_digest"], summary("sim")["model_digest"]) << experiment;
+    EXPECT_EQ(summary("live")["accuracy"], summary("sim")["accuracy"]) << experiment;
+    EXPECT_FALSE(fs::exists(root_ / "live" / "keys"));
+  }
+
+  // A cluster that is started and left alone, for tests that do something to it.
+  pid_t start(const std::string& arguments) const {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::setpgid(0, 0);
+      ::execl("/bin/sh", "sh", "-c",
+              fmt::format("exec {} {} > {}/out 2> {}/err", TESSERA_PROGRAM, arguments,
+                          root_.string(), root_.string())
+                  .c_str(),
+              nullptr);
+      ::_exit(127);
+    }
+    return pid;
+  }
+  static bool await(const std::function<bool()>& happened) {
+    const Stopwatch watch;
+    while (!happened())
+      if (watch.seconds() > 60)
+        return false;
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return true;
+  }
+  bool node_answers(const std::string& run, std::uint64_t round) const {
+    if (tessera(fmt::format("status {} --json", out(run) + "/nodes/n00")) != 0) return false;
+    const auto json = nlohmann::json::parse(said("out"), nullptr, false);
+    return !json.is_discarded() && json["round"].get<std::uint64_t>() >= round;
+  }
+
+  const std::string toy_ = "--nodes=8 --model=quadratic:dimension=3000 --evaluate=every=10 ";
+  // Notices within fractions of a second that a process is gone or back.
+  const std::string quick_ = "--link=heartbeat=100ms,silence=1s/3s,retry=50ms/500ms ";
+  fs::path root_ =
+      fs::path(testing::TempDir()) / fmt::format("tessera_live_process_{}", ::getpid());
+};
+
+TEST_F(LiveProcess, EndsInTheSimulatorsBits) {
+  for (const char* sharing : {"full", "jwins", "choco"})
+    expect_same_digest(fmt::format("{} --protocol=dpsgd:rounds=40 --sharing={}", toy_, sharing));
+  expect_same_digest(toy_ + "--protocol=epidemic:rounds=40,fanout=3");
+}
+
+TEST_F(LiveProcess, FashionMnistEndsInTheSimulatorsBits) {
+  if (!TESSERA_WITH_LEARN) GTEST_SKIP() << "this program was built without LibTorch";
+  if (!fs::exists("/usr/share/datasets/fashion-mnist"))
+    GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
+  for (const char* recipe : {"fashion", "fashion_jwins", "fashion_choco"})
+    expect_same_digest(
+        fmt::format("{}/experiments/{}.toml --nodes=8 --protocol=dpsgd:rounds=6 "
+                    "--evaluate=every=3,samples=200",
+                    TESSERA_SOURCE_DIR, recipe));
+}
+
+TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
+  expect_same_digest(
+      "--nodes=12 --model=quadratic:dimension=3000 --evaluate=every=50 "
+      "--protocol=dpsgd:rounds=100 --sharing=jwins",
+      quick_ +
+          "--pace=20ms --checkpoint=0s --restart "
+          "--nemesis=for=5s,every=300ms,frozen=400ms,seed=3");
+  EXPECT_NE(said("out").find("times killed"), std::string::npos) << said("out");
+}
+
+TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
+  for (const char* how : {"--protocol=dpsgd:rounds=150,patience=1s --evaluate=every=50",
+                          "--protocol=divshare:fanout=4,until=8s --sharing=fragments "
+                          "--evaluate=every=4s"}) {
+    fs::remove_all(root_ / "live");
+    ASSERT_EQ(tessera(fmt::format(
+                  "launch --nodes=12 --model=quadratic:dimension=3000 {} {} --pace=20ms "
+                  "--checkpoint=200ms --restart --nemesis=for=5s,every=400ms,frozen=400ms "
+                  "--quiet --out={}",
+                  how, quick_, out("live"))),
+              0)
+        << said("err");
+    const auto disturbed = summary("live");
+    EXPECT_EQ(disturbed["node_loss"].size(), 12u);
+    for (const auto& loss : disturbed["node_loss"]) {
+      EXPECT_LT(loss.get<double>(), 0.4) << how;  // Untrained: 1.
+      EXPECT_TRUE(std::isfinite(loss.get<double>()));
+    }
+  }
+}
+
+TEST_F(LiveProcess, CtrlCStopsEveryNodeAndResumeGoesOnToTheSameBits) {
+  const std::string experiment =
+      toy_ + "--topology=ring --protocol=dpsgd:rounds=80 --sharing=jwins";
+  ASSERT_EQ(tessera(fmt::format("sim {} --quiet --out={}", experiment, out("sim"))), 0);
+  const std::string launch =
+      fmt::format("launch {} --quiet --pace=20ms --out={}", experiment, out("live"));
+  const pid_t pid = start(launch);
+  ASSERT_TRUE(await([&] { return node_answers("live", 5); })) << said("err");
+  ::kill(pid, SIGINT);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  ASSERT_EQ(WEXITSTATUS(status), 130) << said("err");
+  EXPECT_FALSE(fs::exists(root_ / "live" / "keys"));
+  ASSERT_EQ(tessera(launch + " --resume"), 0) << said("err");
+  EXPECT_EQ(summary("live")["model_digest"], summary("sim")["model_digest"]);
+}
+
+TEST_F(LiveProcess, NoNodeOutlivesALauncherThatIsKilled) {
+  const pid_t pid = start(fmt::format(
+      "launch {} --protocol=dpsgd:rounds=100000 --pace=20ms --quiet --out={}", toy_, out("live")));
+  ASSERT_TRUE(await([&] { return node_answers("live", 2); })) << said("err");
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  // Their sockets stay in the folders, and nobody answers.
+  EXPECT_TRUE(await([&] {
+    for (int id = 0; id < 8; ++id)
+      if (tessera(fmt::format("status {}/nodes/n{:02}", out("live"), id)) == 0) return false;
+    return true;
+  }));
+}
+
+TEST_F(LiveProcess, WhatANodeRecordsReplays) {
+  ASSERT_EQ(tessera(fmt::format("launch {} --protocol=divshare:fanout=3,until=2s --record "
+                                "--sharing=fragments --evaluate=every=1s --pace=10ms --quiet "
+                                "--out={}",
+                                "--nodes=4 --model=quadratic:dimension=500", out("live"))),
+            0)
+      << said("err");
+  for (const char* name : {"n00", "n03"})
+    EXPECT_EQ(tessera(fmt::format("replay {}/logs/{}.events", out("live"), name)), 0)
+        << said("err");
+}
+
+TEST_F(LiveProcess, WrongSettingsAreAnsweredBeforeAnythingStarts) {
+  EXPECT_EQ(tessera("launch --model=quadratic --protocol=dpsgd:ronds=3 --out=" + out("live")), 2);
+  EXPECT_FALSE(fs::exists(root_ / "live"));
+  EXPECT_EQ(tessera("node"), 2);
+  EXPECT_NE(said("err").find("a node needs name"), std::string::npos) << said("err");
+  EXPECT_EQ(tessera("status " + out("nowhere")), 1);
+  EXPECT_EQ(tessera("replay " + out("nothing")), 2);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,271 @@
+// Live nodes over memory, each with its runtime on a thread of its own. Rings of four on the
+// quadratic toy: a node waits for its two neighbours every round, so a message that is lost for
+// good would stop the ring.
+#include "live/runtime.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/hash.h"
+#include "live/event_log.h"
+#include "live/testing.h"
+#include "node/quadratic.h"
+#include "protocol/protocols.h"
+#include "topology/topology.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint32_t kNodes = 4;
+constexpr std::size_t kDimension = 50;
+
+struct Crash : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One node of the ring, which may be started several times.
+class LiveNode final : public RuntimeObserver {
+ public:
+  LiveNode(NodeId id, std::string protocol) : id_(id), protocol_(std::move(protocol)) {}
+
+  RuntimeOptions options{.evaluate_every = 10,
+                         .checkpoint_every = Duration::zero(),
+                         .linger = std::chrono::seconds(10),
+                         .retold = 2};
+  Round crash_after = 0;  // Ends as a crash would, after this round; 0: never.
+  std::unique_ptr<EventLogWriter> log{};
+
+  std::vector<RuntimeRow> rows{};
+  Bytes saved{};
+  std::uint64_t digest = 0, adoptions = 0;
+  Round rounds = 0;
+
+  // To the end, or to the crash.
+  void run(std::unique_ptr<Transport> transport) {
+    Runtime runtime({.id = id_,
+                     .name = fmt::format("node-{}", id_),
+                     .make_node = [this](Vector model) { return make(std::move(model)); },
+                     .trainer = &trainer_,
+                     .evaluator = &evaluator_,
+                     .transport = transport.get(),
+                     .observer = this},
+                    options);
+    if (!saved.empty()) {
+      ASSERT_TRUE(runtime.restore(saved).ok());
+    }
+    runtime_.store(&runtime);
+    try {
+      runtime.run();
+    } catch (const Crash&) {
+    }
+    runtime_.store(nullptr);
+    digest = digest_of(runtime.node().model());
+    rounds = runtime.node().rounds_done();
+    adoptions = runtime.status().adoptions;
+  }
+  void stop() {
+    if (Runtime* runtime = runtime_.load()) runtime->stop();
+  }
+  std::atomic<Round> round{0};
+
+  std::unique_ptr<Node> make(Vector model) const {
+    const Random root(7);
+    const std::shared_ptr<const Topology> topology =
+        make_topology("ring", kNodes, root.fork("topology"));
+    const auto prepared = prepare_protocol(
+        protocol_, {.nodes = kNodes, .topology = topology, .random = root.fork("protocol")});
+    return std::make_unique<Node>(
+        NodeParts{.id = id_,
+                  .run = 42,
+                  .model = std::move(model),
+                  .sharing = make_sharing("full", {.dimension = kDimension, .seed = 7}),
+                  .protocol = prepared.make(id_),
+                  .codec = parse_codec("gamma+f32"),
+                  .random = root.fork("node", id_)});
+  }
+  Quadratic make_trainer() const { return Quadratic({.nodes = kNodes, .dimension = kDimension}); }
+
+ private:
+  void on_event(Instant at, const Event& event) override {
+    if (log) log->event(at, event);
+  }
+  void on_round(Instant at, const Node& node) override {
+    if (log) log->round(at, node.rounds_done(), node.model());
+    round = node.rounds_done();
+    if (crash_after > 0 && node.rounds_done() >= crash_after) throw Crash("as asked for");
+  }
+  void on_row(const RuntimeRow& row) override { rows.push_back(row); }
+  void on_checkpoint(Round, const Bytes& state) override { saved = state; }
+  void say(std::string_view) override {}
+
+  NodeId id_;
+  std::string protocol_;
+  Quadratic trainer_ = make_trainer();
+  QuadraticEvaluator evaluator_{trainer_};
+  std::atomic<Runtime*> runtime_{nullptr};
+};
+
+class LiveRing : public testing::Test {
+ protected:
+  void make(const std::string& protocol, TransportOptions link = quick()) {
+    link.dimension = kDimension;
+    network_ = make_test_network("loopback", kNodes, link);
+    nodes_.clear();
+    for (NodeId id = 0; id < kNodes; ++id)
+      nodes_.push_back(std::make_unique<LiveNode>(id, protocol));
+  }
+  std::jthread start(NodeId id) {
+    return std::jthread([this, id] { nodes_[id]->run(network_->start(id)); });
+  }
+  void run_all() {
+    std::vector<std::jthread> threads;
+    for (NodeId id = 0; id < kNodes; ++id) threads.push_back(start(id));
+  }
+  std::vector<std::uint64_t> digests() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& node : nodes_) all.push_back(node->digest);
+    return all;
+  }
+
+  std::unique_ptr<TestNetwork> network_;
+  std::vector<std::unique_ptr<LiveNode>> nodes_;
+};
+
+TEST_F(LiveRing, EndsInTheSameModelsHoweverThreadsRun) {
+  make("dpsgd:rounds=30");
+  run_all();
+  const auto first = digests();
+  for (const auto& node : nodes_) {
+    EXPECT_EQ(node->rounds, 30u);
+    ASSERT_EQ(node->rows.size(), 3u);  // Every ten rounds; the last is the end.
+    EXPECT_EQ(node->rows.back().round, 30u);
+    EXPECT_EQ(node->rows.back().sent.messages, 60u);
+  }
+  EXPECT_LT(nodes_[0]->rows.back().score.loss, nodes_[0]->rows.front().score.loss);
+  make("dpsgd:rounds=30");
+  run_all();
+  EXPECT_EQ(digests(), first);
+}
+
+TEST_F(LiveRing, FullQueuesDelayAndChangeNothing) {
+  make("dpsgd:rounds=30");
+  run_all();
+  const auto roomy = digests();
+  TransportOptions narrow = quick();
+  narrow.queue_bytes = 1;
+  make("dpsgd:rounds=30", narrow);
+  run_all();
+  EXPECT_EQ(digests(), roomy);
+}
+
+TEST_F(LiveRing, StoppedAndStartedAgainItEndsInTheSameModels) {
+  make("dpsgd:rounds=30");
+  run_all();
+  const auto whole = digests();
+  make("dpsgd:rounds=30");
+  for (auto& node : nodes_) {
+    node->options.pace = std::chrono::milliseconds(5);
+    node->options.stop_within = std::chrono::milliseconds(100);
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (NodeId id = 0; id < kNodes; ++id) threads.push_back(start(id));
+    EXPECT_TRUE(await([&] { return nodes_[2]->round >= 5; }));
+    for (auto& node : nodes_) node->stop();
+  }
+  for (const auto& node : nodes_) EXPECT_LT(node->rounds, 30u);
+  run_all();
+  EXPECT_EQ(digests(), whole);
+}
+
+TEST_F(LiveRing, CrashesAreInvisibleWhenEveryRoundIsSaved) {
+  make("dpsgd:rounds=30");
+  run_all();
+  const auto whole = digests();
+  make("dpsgd:rounds=30");
+  std::vector<std::jthread> threads;
+  for (const NodeId id : {0u, 2u, 3u}) threads.push_back(start(id));
+  for (const Round round : {3u, 4u, 11u, 20u}) {
+    nodes_[1]->crash_after = round;
+    start(1).join();
+  }
+  nodes_[1]->crash_after = 0;
+  threads.push_back(start(1));
+  threads.clear();
+  EXPECT_EQ(digests(), whole);
+}
+
+TEST_F(LiveRing, ALatecomerIsGivenAModelAndJoins) {
+  make("dpsgd:rounds=60,patience=100ms");
+  nodes_[3]->options.helpers = {0, 2};
+  for (auto& node : nodes_) node->options.pace = std::chrono::milliseconds(10);
+  std::vector<std::jthread> threads;
+  for (const NodeId id : {0u, 1u, 2u}) threads.push_back(start(id));
+  ASSERT_TRUE(await([&] { return nodes_[0]->round >= 10 && nodes_[2]->round >= 10; }));
+  threads.push_back(start(3));
+  threads.clear();
+  EXPECT_EQ(nodes_[3]->adoptions, 1u);
+  EXPECT_EQ(nodes_[3]->rounds, 60u);
+  EXPECT_LT(nodes_[3]->rows.back().sent.messages, 2 * 60u);  // It skipped rounds.
+  EXPECT_NEAR(nodes_[3]->rows.back().score.loss, nodes_[0]->rows.back().score.loss, 0.2);
+}
+
+TEST_F(LiveRing, WhatIsRecordedReplaysToTheBit) {
+  const auto path =
+      std::filesystem::path(testing::TempDir()) / fmt::format("tessera_event_log_{}", ::getpid());
+  make("dpsgd:rounds=20");
+  LiveNode& node = *nodes_[1];
+  const auto make_node = [&](Vector model) { return node.make(std::move(model)); };
+  node.log = std::make_unique<EventLogWriter>(path, EventLogHeader{.id = 1, .config = "none"});
+  run_all();
+  node.log.reset();
+  Quadratic trainer = node.make_trainer();
+  auto log = EventLogReader::open(path);
+  ASSERT_TRUE(log.ok()) << log.error().message;
+  EXPECT_EQ(log->header().config, "none");
+  const auto again = replay(*log, make_node, trainer);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->difference, "");
+  EXPECT_EQ(again->rounds, 20u);
+  EXPECT_EQ(again->trainings, 20u);
+  EXPECT_EQ(again->model_digest, node.digest);
+  EXPECT_FALSE(again->torn);
+
+  // Another trainer does otherwise, and is told when.
+  Quadratic other({.nodes = kNodes, .dimension = kDimension, .seed = 2});
+  log = EventLogReader::open(path);
+  EXPECT_NE(replay(*log, make_node, other)->difference.find("another model"), std::string::npos);
+
+  // A file whose end is torn off replays up to there.
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3);
+  log = EventLogReader::open(path);
+  ASSERT_TRUE(log.ok());
+  const auto torn = replay(*log, make_node, trainer);
+  EXPECT_TRUE(torn->torn);
+  EXPECT_EQ(torn->difference, "");
+  std::filesystem::remove(path);
+}
+
+TEST(Control, EveryKindComesBackAndDamageIsRefused) {
+  for (const Control& control :
+       {Control(ModelRequest{3}), Control(Finished{}), Control(ModelOffer{7, {1.0f, 2.0f}}),
+        Control(ModelOffer{7, {}})}) {
+    const auto bytes = encode_control(control);
+    EXPECT_TRUE(is_control(*bytes));
+    const auto back = decode_control(*bytes, 2);
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->index(), control.index());
+    for (std::size_t size = 4; size < bytes->size(); ++size)
+      EXPECT_FALSE(decode_control(ByteSpan(*bytes).first(size), 2).ok()) << size;
+    Bytes longer = *bytes;
+    longer.push_back(std::byte{0});
+    EXPECT_FALSE(decode_control(longer, 2).ok());
+  }
+  EXPECT_FALSE(decode_control(*encode_control(ModelOffer{7, {1, 2, 3}}), 2).ok());
+}
+
+}  // namespace
+}  // namespace tessera
