@@ -26,6 +26,8 @@ struct Command {
 
 Action add_bench(CLI::App& parser);
 Action add_compare(CLI::App& parser);
+Action add_completion(CLI::App& parser);
+Action add_help(CLI::App& parser);
 Action add_inspect(CLI::App& parser);
 Action add_launch(CLI::App& parser);
 Action add_keygen(CLI::App& parser);

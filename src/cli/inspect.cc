@@ -29,6 +29,10 @@ int inspect(const Experiment& experiment) {
 
 Action add_inspect(CLI::App& parser) {
   const auto arguments = add_experiment_options(parser);
+  parser.footer(
+      "Examples:\n"
+      "  tessera inspect experiments/fashion.toml\n"
+      "  tessera inspect --nodes=16 --data=synthetic --partition=dirichlet:alpha=0.1");
   return [arguments](const std::string&) { return inspect(arguments->resolve()); };
 }
 

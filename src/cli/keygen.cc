@@ -36,6 +36,9 @@ Action add_keygen(CLI::App& parser) {
   auto arguments = std::make_shared<KeygenArguments>();
   parser.add_option("name", arguments->name, "The node's name")->required();
   parser.add_option("--dir", arguments->folder, "Where the two files go (default: here)");
+  parser.footer(
+      "Example:\n"
+      "  tessera keygen alice --dir=keys");
   return [arguments](const std::string&) { return keygen(*arguments); };
 }
 

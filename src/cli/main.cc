@@ -37,6 +37,8 @@ constexpr std::array kCommands = {
             add_inspect},
     Command{"bench", "Times the kernels beside their references, in one run", add_bench},
     Command{"list", "Lists what can be chosen by name: codecs, wavelets, ...", add_list},
+    Command{"completion", "Writes what makes a shell complete commands and flags", add_completion},
+    Command{"help", "Shows the commands", add_help},
 };
 
 // CLI11 speaks of "arguments not expected"; a person who mistyped a command wants its nearest name.

@@ -94,6 +94,10 @@ Action add_roster(CLI::App& parser) {
   CLI::App* removing = command("remove", "Removes a member", remove);
   removing->add_option("name", arguments->name, "The member's name")->required();
   command("check", "Says who is in it, or what is wrong with it", show);
+  parser.footer(
+      "Examples:\n"
+      "  tessera roster add network.toml alice 10.0.0.1:7400 alice.pub\n"
+      "  tessera roster check network.toml");
   return [arguments, action](const std::string&) { return (*action)(*arguments); };
 }
 

@@ -97,6 +97,10 @@ Action add_train(CLI::App& parser) {
       ->check(CLI::Range(0u, 1024u));
   parser.add_option("--export", arguments->folder,
                     "Folder to write the model to, for torch.jit.load");
+  parser.footer(
+      "Examples:\n"
+      "  tessera train experiments/fashion.toml --steps=500\n"
+      "  tessera train experiments/cifar10.toml --training=sgd:lr=0.05,batch=8 --export=model");
   return [arguments](const std::string&) { return train(*arguments); };
 }
 
