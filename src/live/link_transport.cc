@@ -158,7 +158,8 @@ std::optional<Incoming> LinkTransport::take_next() {
 std::optional<Incoming> LinkTransport::receive(Duration at_most) {
   std::optional<Incoming> incoming;
   Lock lock(mutex_);
-  news_.wait_for(lock, at_most, [&] {
+  // An hour is as good as for ever, and no sum of it overflows.
+  news_.wait_for(lock, std::min<Duration>(at_most, std::chrono::hours(1)), [&] {
     incoming = take_next();
     return incoming || woken_ || change_news_;
   });

@@ -9,10 +9,11 @@
 #include "base/random.h"
 #include "live/testing.h"
 
-// ZeroMQ's lock-free queues are beyond the thread sanitizer; what it says of them is not about us.
+// ZeroMQ's lock-free queues are beyond the thread sanitizer; what it says of them, and of what
+// libsodium decrypts into them, is not about us.
 #if defined(__SANITIZE_THREAD__)
 extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:libzmq.so\n";
+  return "called_from_lib:libzmq.so\ncalled_from_lib:libsodium.so\n";
 }
 #endif
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <zmq.hpp>
 
 #include <array>
 #include <cstring>
@@ -13,104 +12,15 @@
 
 #include "live/frame.h"
 #include "live/link_transport.h"
+#include "live/zeromq_sockets.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t kFramesPerTurn = 64;  // From one socket, before the others have theirs.
 constexpr int kFramesWaitingMax = 16;       // Received by ZeroMQ and not yet by us, per connection.
-constexpr int kAnswersWaitingMax = 256;     // Acks for a peer that does not read them.
 constexpr int kFrameBytesMax = static_cast<int>(kChunkBytesMax) + 4096;
-constexpr std::chrono::milliseconds kHandshakeMax(10'000);
 constexpr const char* kZapEndpoint = "inproc://zeromq.zap.01";
-
-ByteSpan bytes_in(const zmq::message_t& message) {
-  return {message.data<std::byte>(), message.size()};
-}
-
-std::string to_text(const zmq::message_t& message) {
-  return message.to_string();
-}
-
-// Reads a whole message without waiting; empty when there is none.
-std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket) {
-  std::vector<zmq::message_t> parts;
-  do {
-    zmq::message_t part;
-    if (!socket.recv(part, zmq::recv_flags::dontwait)) return {};
-    parts.push_back(std::move(part));
-  } while (parts.back().more());
-  return parts;
-}
-
-// The events of a socket's life that end a connection, delivered to a PAIR. ZeroMQ's own threads
-// block on a PAIR nobody reads, so reporting is stopped before ours is closed.
-class Monitor {
- public:
-  Monitor(zmq::context_t& context, zmq::socket_t& watched, int events, const std::string& name)
-      : watched_(watched), pair_(context, zmq::socket_type::pair) {
-    const std::string endpoint = "inproc://" + name;
-    if (zmq_socket_monitor(watched.handle(), endpoint.c_str(), events) != 0) throw zmq::error_t();
-    pair_.set(zmq::sockopt::linger, 0);
-    pair_.connect(endpoint);
-  }
-  Monitor(const Monitor&) = delete;
-  Monitor& operator=(const Monitor&) = delete;
-  ~Monitor() { zmq_socket_monitor(watched_.handle(), nullptr, 0); }
-
-  struct Event {
-    std::uint16_t kind = 0;
-    std::uint32_t value = 0;  // The connection's descriptor, for the kinds we ask for.
-  };
-  std::optional<Event> next() {
-    const std::vector<zmq::message_t> parts = receive_parts(pair_);
-    if (parts.empty()) return std::nullopt;
-    ByteReader in(bytes_in(parts[0]));
-    Event event;
-    event.kind = in.get<std::uint16_t>();
-    event.value = in.get<std::uint32_t>();
-    return event;
-  }
-  zmq::socket_t& pair() { return pair_; }
-
- private:
-  zmq::socket_t& watched_;
-  zmq::socket_t pair_;
-};
-
-// A connection we made. A socket serves one connection only: when that breaks, both are thrown
-// away, so that nothing meant for the old one can reach the peer by the new one.
-struct Connection {
-  zmq::socket_t dealer;
-  Monitor monitor;
-  Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
-             const std::string& name);
-};
-
-zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const KeyPair& keys) {
-  zmq::socket_t dealer(context, zmq::socket_type::dealer);
-  dealer.set(zmq::sockopt::curve_serverkey, peer.public_key);
-  dealer.set(zmq::sockopt::curve_publickey, keys.public_key);
-  dealer.set(zmq::sockopt::curve_secretkey, keys.secret_key);
-  dealer.set(zmq::sockopt::linger, 0);
-  dealer.set(zmq::sockopt::sndhwm, 0);  // Bounded in bytes by Outbox instead.
-  dealer.set(zmq::sockopt::rcvhwm, kAnswersWaitingMax);
-  dealer.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
-  dealer.set(zmq::sockopt::reconnect_ivl, -1);
-  dealer.set(zmq::sockopt::handshake_ivl, static_cast<int>(kHandshakeMax.count()));
-  dealer.set(zmq::sockopt::ipv6, peer.address.find('[') != std::string::npos);
-  return dealer;
-}
-
-Connection::Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
-                       const std::string& name)
-    : dealer(make_dealer(context, peer, keys)),
-      monitor(context, dealer,
-              ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                  ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
-              name) {
-  dealer.connect("tcp://" + peer.address);
-}
 
 class ZeroMqCarrier final : public Carrier {
  public:
@@ -161,6 +71,7 @@ ZeroMqCarrier::ZeroMqCarrier(const ZeroMqOptions& options)
       router_monitor_(context_, router_, ZMQ_EVENT_DISCONNECTED, "router"),
       wake_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   CHECK(wake_fd_ >= 0);
+  context_.set(zmq::ctxopt::max_sockets, 16'384);  // Three per peer, where 1,023 is the default.
   zap_.set(zmq::sockopt::linger, 0);
   zap_.bind(kZapEndpoint);
   router_.set(zmq::sockopt::curve_server, true);
@@ -203,7 +114,12 @@ void ZeroMqCarrier::set_members(std::span<const Member> members) {
 
 void ZeroMqCarrier::connect(NodeId peer) {
   const std::string name = fmt::format("connection-{}", connections_made_++);
-  connections_[peer] = std::make_unique<Connection>(context_, members_.at(peer), keys_, name);
+  try {
+    connections_[peer] = std::make_unique<Connection>(context_, members_.at(peer), keys_, name);
+  } catch (const zmq::error_t&) {
+    // Out of descriptors, or an address ZeroMQ cannot read. The link hears no answer, says so, and
+    // tries again later.
+  }
 }
 
 void ZeroMqCarrier::hang_up(NodeId peer, Duration linger) {
@@ -272,7 +188,7 @@ bool ZeroMqCarrier::collect_frames(CarrierEvents& events) {
     spoke_.insert(static_cast<std::uint32_t>(parts[1].get(ZMQ_SRCFD)));
     // Set by our ZAP handler when the connection was admitted; nothing the peer says.
     const NodeId from = static_cast<NodeId>(std::stoul(parts[1].gets("User-Id")));
-    const std::string route = to_text(parts[0]);
+    const std::string route = text_in(parts[0]);
     events.on_frame(from, route, bytes_in(parts[1]));
   }
   return true;
@@ -305,7 +221,9 @@ void ZeroMqCarrier::collect_answers(CarrierEvents& events) {
 // ZeroMQ reports some failed handshakes and not others, but the end of every connection. One that
 // ends without having said anything never got through.
 void ZeroMqCarrier::collect_silent_ends(CarrierEvents& events) {
-  while (const std::optional<Monitor::Event> event = router_monitor_.next()) {
+  for (std::size_t i = 0; i < kFramesPerTurn; ++i) {
+    const std::optional<Monitor::Event> event = router_monitor_.next();
+    if (!event) return;
     if (spoke_.erase(event->value) > 0) continue;
     if (denied_ > 0)
       --denied_;  // Counted as a stranger already.
@@ -315,7 +233,7 @@ void ZeroMqCarrier::collect_silent_ends(CarrierEvents& events) {
 }
 
 void ZeroMqCarrier::collect_requests(CarrierEvents& events) {
-  while (true) {
+  for (std::size_t i = 0; i < kFramesPerTurn; ++i) {
     std::vector<zmq::message_t> request = receive_parts(zap_);
     if (request.empty()) return;
     admit(std::move(request), events);
@@ -326,15 +244,15 @@ void ZeroMqCarrier::collect_requests(CarrierEvents& events) {
 // answer carries the user id that ZeroMQ attaches to every frame of the connection.
 void ZeroMqCarrier::admit(std::vector<zmq::message_t> request, CarrierEvents& events) {
   std::string user;
-  if (request.size() == 7 && to_text(request[5]) == "CURVE") {
-    const auto found = id_of_key_.find(to_text(request[6]));
+  if (request.size() == 7 && text_in(request[5]) == "CURVE") {
+    const auto found = id_of_key_.find(text_in(request[6]));
     if (found != id_of_key_.end()) user = std::to_string(found->second);
   }
   if (user.empty()) {
     ++denied_;
     events.on_refused("unknown-key");
   }
-  const std::string id = request.size() > 1 ? to_text(request[1]) : std::string();
+  const std::string id = request.size() > 1 ? text_in(request[1]) : std::string();
   const std::array<std::string, 6> reply = {
       "1.0", id, user.empty() ? "400" : "200", user.empty() ? "not in the roster" : "", user, ""};
   for (std::size_t i = 0; i < reply.size(); ++i)

@@ -1,0 +1,65 @@
+#include "live/zeromq_sockets.h"
+
+namespace tessera {
+namespace {
+
+zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const KeyPair& keys) {
+  zmq::socket_t dealer(context, zmq::socket_type::dealer);
+  dealer.set(zmq::sockopt::curve_serverkey, peer.public_key);
+  dealer.set(zmq::sockopt::curve_publickey, keys.public_key);
+  dealer.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  dealer.set(zmq::sockopt::linger, 0);
+  dealer.set(zmq::sockopt::sndhwm, 0);  // Bounded in bytes by Outbox instead.
+  dealer.set(zmq::sockopt::rcvhwm, kAnswersWaitingMax);
+  dealer.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
+  dealer.set(zmq::sockopt::reconnect_ivl, -1);  // Reconnecting is the link's business.
+  dealer.set(zmq::sockopt::handshake_ivl, static_cast<int>(kHandshakeMax.count()));
+  dealer.set(zmq::sockopt::ipv6, peer.address.find('[') != std::string::npos);
+  return dealer;
+}
+
+constexpr int kEndings = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+
+}  // namespace
+
+std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket) {
+  std::vector<zmq::message_t> parts;
+  do {
+    zmq::message_t part;
+    if (!socket.recv(part, zmq::recv_flags::dontwait)) return {};
+    parts.push_back(std::move(part));
+  } while (parts.back().more());
+  return parts;
+}
+
+Monitor::Monitor(zmq::context_t& context, zmq::socket_t& watched, int events,
+                 const std::string& name)
+    : watched_(watched), pair_(context, zmq::socket_type::pair) {
+  const std::string endpoint = "inproc://" + name;
+  if (zmq_socket_monitor(watched.handle(), endpoint.c_str(), events) != 0) throw zmq::error_t();
+  pair_.set(zmq::sockopt::linger, 0);
+  pair_.connect(endpoint);
+}
+
+Monitor::~Monitor() {
+  zmq_socket_monitor(watched_.handle(), nullptr, 0);
+}
+
+std::optional<Monitor::Event> Monitor::next() {
+  const std::vector<zmq::message_t> parts = receive_parts(pair_);
+  if (parts.empty()) return std::nullopt;
+  ByteReader in(bytes_in(parts[0]));
+  Event event;
+  event.kind = in.get<std::uint16_t>();
+  event.value = in.get<std::uint32_t>();
+  return event;
+}
+
+Connection::Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
+                       const std::string& name)
+    : dealer(make_dealer(context, peer, keys)), monitor(context, dealer, kEndings, name) {
+  dealer.connect("tcp://" + peer.address);
+}
+
+}  // namespace tessera

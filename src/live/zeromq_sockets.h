@@ -1,0 +1,62 @@
+// The pieces of zeromq.cc that are about single sockets: whole messages without waiting, the end of
+// connections, and a connection to a peer.
+#pragma once
+
+#include <zmq.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "live/keys.h"
+#include "live/roster.h"
+
+namespace tessera {
+
+inline constexpr int kAnswersWaitingMax = 256;  // Acks for a peer that does not read them.
+inline constexpr std::chrono::milliseconds kHandshakeMax(10'000);
+
+inline ByteSpan bytes_in(const zmq::message_t& message) {
+  return {message.data<std::byte>(), message.size()};
+}
+inline std::string text_in(const zmq::message_t& message) {
+  return message.to_string();
+}
+
+// All parts of the next message; none when there is no message.
+std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket);
+
+// The events of a socket's life that end a connection, delivered to a PAIR. ZeroMQ's own threads
+// block on a PAIR nobody reads, so reporting is stopped before ours is closed.
+class Monitor {
+ public:
+  Monitor(zmq::context_t& context, zmq::socket_t& watched, int events, const std::string& name);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  struct Event {
+    std::uint16_t kind = 0;
+    std::uint32_t value = 0;  // The connection's descriptor, for the kinds we ask for.
+  };
+  std::optional<Event> next();
+  zmq::socket_t& pair() { return pair_; }
+
+ private:
+  zmq::socket_t& watched_;
+  zmq::socket_t pair_;
+};
+
+// A connection we made. A socket serves one connection only: when that breaks, both are thrown
+// away, so that nothing meant for the old one can reach the peer by the new one.
+struct Connection {
+  Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
+             const std::string& name);
+  zmq::socket_t dealer;
+  Monitor monitor;
+};
+
+}  // namespace tessera
