@@ -6,6 +6,9 @@ function differing(data) {
   return settingsOf(data).filter((key) => key !== "seed" && new Set(data.runs.map((run) => run.config[key])).size > 1);
 }
 
+// Settings in which runs must agree for their accuracies to mean the same.
+const othersOf = (run, first) => ["data", "partition", "model"].filter((key) => run.config[key] !== first.config[key]);
+
 function spreadText(values, show) {
   if (values.length === 0) return "–";
   const d = deviation(values);
@@ -21,7 +24,7 @@ const RUN_COLUMNS = [
   { head: "Worst node", figure: "accuracy_min", show: showPercent, best: Math.max },
   { head: "Loss", figure: "loss", show: showNumber, best: Math.min },
   { head: "Sent per node", figure: "bytes_sent_per_node", show: showBytes, best: Math.min },
-  { head: "Virtual time", figure: "virtual_seconds", show: showSeconds, best: Math.min },
+  { head: "Virtual time", figure: "virtual_seconds", show: (v) => (v > 0 ? showSeconds(v) : "–"), best: Math.min },
   { head: "Rounds", figure: "rounds", show: showRound },
   { head: "Wall time", figure: "wall_seconds", show: showSeconds },
 ];
@@ -39,10 +42,10 @@ function runsTable(data, paint) {
     data.runs.some((run) => figureOf(run, figure).some((v) => v !== 0)),
   );
   const keys = differing(data);
-  const finished = data.runs.filter((run) => run.finished);
+  const contenders = data.runs.filter((run) => run.finished && othersOf(run, data.runs[0]).length === 0);
   // Where all are alike nobody has won.
   const best = columns.map(({ figure, best: pick }) => {
-    const values = numbers(finished.map((run) => mean(figureOf(run, figure))));
+    const values = numbers(contenders.map((run) => mean(figureOf(run, figure))));
     return pick && new Set(values).size > 1 ? pick(...values) : null;
   });
   const head = el(
@@ -67,7 +70,7 @@ function runsTable(data, paint) {
       ),
       ...columns.map(({ figure, show }, c) => {
         const values = figureOf(run, figure);
-        const wins = run.finished && best[c] != null && mean(values) === best[c];
+        const wins = contenders.includes(run) && best[c] != null && mean(values) === best[c];
         return el("td", {}, wins ? el("b", {}, spreadText(values, show)) : spreadText(values, show));
       }),
       ...keys.map((key) => el("td", { class: "text" }, el("code", {}, run.config[key] ?? "–"))),
@@ -190,7 +193,7 @@ function notesOf(data) {
       ),
     );
   for (const run of data.runs) {
-    const other = ["data", "partition", "model"].filter((key) => run.config[key] !== first.config[key]);
+    const other = othersOf(run, first);
     if (other.length)
       notes.push(
         el(
