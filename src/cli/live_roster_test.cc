@@ -1,0 +1,62 @@
+// `tessera keygen` and `tessera roster` as people type them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/files.h"
+#include "live/roster.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RosterCommands : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(root_), fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  int tessera(const std::string& arguments) const {
+    const std::string command =
+        fmt::format("cd {} && {} {} > out 2> err", root_.string(), TESSERA_PROGRAM, arguments);
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  bool said(const char* where, std::string_view words) const {
+    return read_text_file(root_ / where)->find(words) != std::string::npos;
+  }
+
+  fs::path root_ = fs::path(testing::TempDir()) / fmt::format("tessera_roster_{}", ::getpid());
+};
+
+TEST_F(RosterCommands, FromKeysToARosterInAFewWords) {
+  for (const char* name : {"alice", "bob", "carol"})
+    ASSERT_EQ(tessera(fmt::format("keygen {}", name)), 0);
+  EXPECT_EQ(tessera("keygen alice"), 2);
+  EXPECT_TRUE(said("err", "there already"));
+  EXPECT_EQ(tessera("keygen ../alice"), 2);
+
+  EXPECT_EQ(tessera("roster add roster.toml alice 10.0.0.1:5555 alice.pub"), 0);
+  EXPECT_EQ(tessera("roster add roster.toml bob 10.0.0.2:5555 bob.pub"), 0);
+  EXPECT_EQ(tessera("roster add roster.toml carol 10.0.0.2:5555 carol.pub"), 2);
+  EXPECT_TRUE(said("err", "same address"));
+  EXPECT_EQ(tessera("roster remove roster.toml alic"), 2);
+  EXPECT_TRUE(said("err", "'alice'"));
+  EXPECT_EQ(tessera("roster remove roster.toml bob"), 0);
+  EXPECT_EQ(tessera("roster add roster.toml carol 10.0.0.3:5555 carol.pub"), 0);
+  EXPECT_EQ(tessera("roster check roster.toml"), 0);
+  EXPECT_TRUE(said("out", "2 members"));
+
+  const Result<Roster> roster = Roster::read(root_ / "roster.toml");
+  ASSERT_TRUE(roster);
+  EXPECT_EQ(roster->find("carol")->id, 2u);  // Bob had 1.
+  EXPECT_EQ(tessera("roster check nowhere.toml"), 2);
+}
+
+}  // namespace
+}  // namespace tessera
