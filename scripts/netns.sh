@@ -15,7 +15,7 @@ readonly program
 readonly out=${2:-runs/netns}
 readonly nodes=8 slow=4
 readonly fast_rate=20 slow_rate=4  # Mbit/s, each way.
-readonly pace=200ms                # What a training takes, live and simulated.
+readonly pace=500ms                # What a training takes, live and simulated.
 
 say() { echo "netns: $*"; }
 
@@ -32,6 +32,10 @@ make_node() {  # ID RATE
   ip -n "$name" link add eth0 type veth peer name "port$1" netns tessera-hub
   ip -n "$name" addr add "10.77.0.1$1/24" dev eth0
   ip -n "$name" link set lo up
+  # What the path to a slow link holds is known here, and BBR's guess of it suffers when both
+  # directions are full.
+  ip netns exec "$name" sysctl -q -w net.ipv4.tcp_congestion_control=reno || true
+  ip netns exec "$name" sysctl -q -w net.ipv4.tcp_slow_start_after_idle=0 || true
   ip -n "$name" link set eth0 up
   ip -n tessera-hub link set "port$1" master hub up
   tc -n "$name" qdisc add dev eth0 root tbf rate "$2mbit" burst 16kb limit 256kb
@@ -48,7 +52,7 @@ make_network() {
   done
 }
 
-readonly common=(--nodes="$nodes" --topology=regular:degree=4 --model=quadratic:dimension=50000
+readonly common=(--nodes="$nodes" --topology=regular:degree=4 "--model=quadratic:dimension=50000,lr=0.05"
   --codec=gamma+f32)
 readonly dpsgd=(--protocol=dpsgd:rounds=20 --sharing=full --evaluate=every=1)
 readonly divshare=("--protocol=divshare:fanout=4,until=40s" --sharing=fragments --evaluate=every=2s)
@@ -56,17 +60,17 @@ readonly divshare=("--protocol=divshare:fanout=4,until=40s" --sharing=fragments 
 live() {  # NAME FLAG...
   local name=$1
   shift
-  # Little is let out at once, so that what DivShare takes back has not left already.
-  "$program" launch "${common[@]}" "$@" --pace=$pace --link=in_flight=64KiB,silence=5s/20s \
+  "$program" launch "${common[@]}" "$@" --pace=$pace \
     --prefix='ip netns exec tessera-{id}' --host='10.77.0.1{id}' \
     --out="$out/$name-live" --overwrite --quiet
 }
 
+# tc counts packets whole, of which 1448 bytes in 1514 are ours.
 simulated() {  # NAME FLAG...
-  local name=$1
+  local name=$1 rate=$((fast_rate * 1000 * 1448 / 1514))
   shift
   "$program" sim "${common[@]}" "$@" --compute=constant:round=$pace \
-    --network="links:up=${fast_rate}Mbit/s,latency=0.1ms,parallel=8,stragglers=$slow,slowdown=$((fast_rate / slow_rate)),noise=0" \
+    --network="links:up=${rate}kbit/s,latency=0.1ms,parallel=8,stragglers=$slow,slowdown=$((fast_rate / slow_rate)),noise=0" \
     --out="$out/$name-sim" --overwrite --quiet
 }
 
@@ -79,8 +83,9 @@ main() {
   trap cleanup EXIT
   make_network
   mkdir -p "$out"
-  live dpsgd "${dpsgd[@]}"
-  live divshare "${divshare[@]}"
+  live dpsgd "${dpsgd[@]}" --link=silence=5s/20s
+  # Little is let out at once, so that what DivShare takes back has not left already.
+  live divshare "${divshare[@]}" --link=silence=5s/20s,in_flight=128KiB
   simulated dpsgd "${dpsgd[@]}"
   simulated divshare "${divshare[@]}"
   python3 scripts/netns_table.py "$out"

@@ -192,6 +192,7 @@ RuntimeOptions options_of(const LiveSettings& settings, const NodeRecipe& recipe
           .evaluate_every = evaluate.period > Duration::zero() ? 0 : evaluate.rounds,
           .evaluate_period = evaluate.period,
           .checkpoint_every = parse_duration(settings.checkpoint),
+          .gather = parse_duration(settings.gather),
           .linger = parse_duration(settings.linger),
           .retold = protocol_kind(settings.plan.protocol).synchronous ? 2u : 0u,
           .helpers = helpers_of(settings.plan, recipe, id),

@@ -120,7 +120,7 @@ TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
                           "--evaluate=every=4s"}) {
     fs::remove_all(root_ / "live");
     ASSERT_EQ(tessera(fmt::format(
-                  "launch --nodes=12 --model=quadratic:dimension=3000 {} {} --pace=20ms "
+                  "launch --nodes=12 --model=quadratic:dimension=3000,lr=0.03 {} {} --pace=20ms "
                   "--checkpoint=200ms --restart --nemesis=for=5s,every=400ms,frozen=400ms "
                   "--quiet --out={}",
                   how, quick_, out("live"))),
@@ -170,7 +170,8 @@ TEST_F(LiveProcess, WhatANodeRecordsReplays) {
   ASSERT_EQ(tessera(fmt::format("launch {} --protocol=divshare:fanout=3,until=2s --record "
                                 "--sharing=fragments --evaluate=every=1s --pace=10ms --quiet "
                                 "--out={}",
-                                "--nodes=4 --model=quadratic:dimension=500", out("live"))),
+                                "--nodes=4 --topology=ring --model=quadratic:dimension=500",
+                                out("live"))),
             0)
       << said("err");
   for (const char* name : {"n00", "n03"})

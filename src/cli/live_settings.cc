@@ -24,6 +24,8 @@ constexpr std::array kKeys = {
     LiveKey{"folder", "Where records and checkpoints go (default: the name)", &LiveSettings::folder,
             true},
     LiveKey{"checkpoint", "Time between checkpoints (default: 10s)", &LiveSettings::checkpoint},
+    LiveKey{"gather", "How long to wait for the others before beginning (default: 10s)",
+            &LiveSettings::gather},
     LiveKey{"linger", "How long to stay for others when finished (default: 30s)",
             &LiveSettings::linger},
     LiveKey{"link", "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB",

@@ -30,6 +30,7 @@ struct LiveSettings {
   std::string listen{};
   std::string folder{};
   std::string checkpoint = "10s";
+  std::string gather = "10s";
   std::string linger = "30s";
   std::string link{};
   std::string metrics{};

@@ -49,6 +49,7 @@ Instant Runtime::clock() const {
 }
 
 RunEnd Runtime::run() {
+  if (!restored_) gather();
   begin();
   while (!should_leave()) turn();
   // The last evaluation may still be under way, and its row belongs to the records; so may a
@@ -61,6 +62,19 @@ RunEnd Runtime::run() {
   return node_->finished() ? RunEnd::kFinished : RunEnd::kStopped;
 }
 
+void Runtime::gather() {
+  const Instant until = parts_.transport->now() + options_.gather;
+  const auto all_alive = [this] {
+    const std::vector<PeerState> peers = parts_.transport->peers();
+    return std::all_of(peers.begin(), peers.end(),
+                       [](const PeerState& peer) { return peer.alive(); });
+  };
+  // What arrives meanwhile waits in the transport.
+  while (parts_.transport->now() < until && !stop_asked_.load() && !all_alive())
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (options_.began_at == 0) began_at_ = system_seconds();
+}
+
 void Runtime::begin() {
   offset_ = from_seconds(system_seconds() - began_at_) - parts_.transport->now().time_since_epoch();
   saved_at_ = clock();
@@ -70,6 +84,8 @@ void Runtime::begin() {
     periods_ = clock().time_since_epoch() / options_.evaluate_period;
   tick();
   for (const auto& [peer, messages] : last_told_) tell_again(peer);
+  // From here on the run's beginning is remembered.
+  if (!restored_) checkpoint();
   give(Started{});
 }
 

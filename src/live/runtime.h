@@ -75,6 +75,9 @@ struct RuntimeOptions {
   Round evaluate_every = 0;
   Duration evaluate_period{};
   Duration checkpoint_every = std::chrono::seconds(10);
+  // A node without a checkpoint begins when it can talk to all others, or after this long: then
+  // their clocks begin together, and nobody is missed for being slow to load its data.
+  Duration gather{};
   // Asked to stop, a node goes on to the end of its round, but no longer than this.
   Duration stop_within = std::chrono::seconds(5);
   // A node that has finished waits this long for its peers to finish too.
@@ -137,6 +140,7 @@ class Runtime final : private Env {
   void train(const Vector& model, Random random) override { wanted_ = {model, random}; }
 
   Instant clock() const;
+  void gather();
   void begin();
   void turn();
   void give(Event event);
