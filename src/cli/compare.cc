@@ -9,17 +9,21 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "report/compare.h"
+#include "report/target.h"
 
 namespace tessera {
 namespace {
 
 // Everything that is not the table goes to stderr, so that the table can go to a file.
-int compare(const std::vector<std::string>& folders, const std::string& format) {
+int compare(const std::vector<std::string>& folders, const std::string& format,
+            const std::string& target) {
   const TableFormat chosen = require_entry(table_formats(), "format", format).format;
+  const Target wanted = target.empty() ? Target{} : parse_target(target);
   const FoundRuns found = find_runs(folders);
   for (const Error& error : found.left_out) fmt::print(stderr, "left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
   fmt::print("{}", comparison_table(found.runs, chosen));
+  if (!target.empty()) fmt::print("\n{}", target_table(found.runs, wanted));
   for (const std::string& note : comparison_notes(found.runs))
     fmt::print(stderr, "note: {}\n", note);
   return found.left_out.empty() ? 0 : 1;
@@ -30,6 +34,7 @@ int compare(const std::vector<std::string>& folders, const std::string& format) 
 Action add_compare(CLI::App& parser) {
   auto folders = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("plain");
+  auto target = std::make_shared<std::string>();
   parser
       .add_option("runs", *folders,
                   "Runs' folders, or folders that hold such folders; the others are compared with "
@@ -38,14 +43,18 @@ Action add_compare(CLI::App& parser) {
   std::vector<std::string_view> names;
   for (const TableFormatName& known : table_formats()) names.push_back(known.name);
   parser.add_option("--format", *format, fmt::format("One of {}", join(names, ", ")));
+  parser.add_option("--target", *target,
+                    "Also when each run reached it: an accuracy such as 60%, or loss=1.5");
   parser.footer(
       "saved: bytes the run did not send, against the first. points: accuracy above or below the "
       "first, in\nper cent of the test data. chance: how likely such a difference is without any "
       "reason, by Welch's test\nover the seeds; below 0.05 it is worth a sentence. *: the best of "
       "its column.\n\nExamples:\n"
       "  tessera compare runs/full runs/jwins\n"
-      "  tessera compare runs --format=latex > table.tex");
-  return [folders, format](const std::string&) { return compare(*folders, *format); };
+      "  tessera compare runs --format=latex > table.tex\n"
+      "  tessera compare runs/divshare runs/swift --target=60%");
+  return
+      [folders, format, target](const std::string&) { return compare(*folders, *format, *target); };
 }
 
 }  // namespace tessera

@@ -1,0 +1,32 @@
+// How long and how many bytes a run needed to reach a target: the papers' figure of merit. Between
+// two rows the way is taken to be straight; a target that was not reached is never.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "report/metrics_table.h"
+#include "report/stored_run.h"
+
+namespace tessera {
+
+struct Target {
+  std::string figure{};  // "accuracy" or "loss".
+  double value = 0;
+};
+
+// "60%" and "0.6" are accuracies, "loss=1.5" a loss. Throws std::invalid_argument.
+Target parse_target(std::string_view text);
+
+struct Reached {
+  double rounds = 0, virtual_seconds = 0, bytes_per_node = 0;
+};
+// At the first row from which on the target counts as reached; nothing when it never was.
+std::optional<Reached> first_reached(const MetricsTable& metrics, const Target& target);
+
+// A line per run, means over the seeds; a run of which one seed never got there never did.
+std::string target_table(std::span<const StoredRun> runs, const Target& target);
+
+}  // namespace tessera
