@@ -50,7 +50,8 @@ TEST(TimeLog, MeasuresAtItsMomentsAndAtTheEnd) {
     const NetworkFigures& network = *row.network;
     EXPECT_GT(network.delivered_fraction, 0.3);  // Stragglers drop most of theirs,
     EXPECT_LT(network.delivered_fraction, 0.9);  // fast nodes none.
-    EXPECT_GT(network.link_use_max, 0.95);       // A straggler's link is always busy.
+    // A straggler always sends, now and then to a straggler that is slower still.
+    EXPECT_GT(network.link_use_max, 0.7);
     EXPECT_LE(network.link_use_max, 1.001);
     EXPECT_GT(network.queue_max, network.queue);
     EXPECT_GT(network.delay_seconds, 0.001);
