@@ -2,8 +2,8 @@
 # Installs what is missing, builds the program, and shows it at work: scripts/quickstart.sh [--no-torch]
 #
 # The demo: sixteen nodes learn Fashion-MNIST together, sending whole models, a random part of them, what
-# JWINS chooses, and the same in 8 bits; the four runs are put side by side. --no-torch leaves LibTorch out, for a small download
-# and a quick build; the nodes then solve a toy problem instead. Safe to run again; what is built is
+# JWINS chooses, and the same in 8 bits; the four runs are put side by side, in the terminal and in an HTML page.
+# --no-torch leaves LibTorch out, for a small download and a quick build; the nodes then solve a toy problem instead. Safe to run again; what is built is
 # not built twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -58,6 +58,12 @@ main() {
   echo "\$ tessera compare $runs/full $runs/random $runs/jwins $runs/jwins-int8"
   "$tessera" compare "$runs/full" "$runs/random" "$runs/jwins" "$runs/jwins-int8"
   echo
+  echo "\$ tessera report $runs --out=$runs/report.html"
+  if "$tessera" report "$runs/full" "$runs/random" "$runs/jwins" "$runs/jwins-int8" \
+    --title="Sixteen nodes, four ways to share" --out="$runs/report.html"; then
+    echo
+    echo "Open $runs/report.html in a browser: the four runs in one page that needs nothing else."
+  fi
   echo "Each run's figures are in its folder: $runs/jwins/summary.json and metrics.jsonl, for example."
   echo "The program is $tessera; try '$tessera list' and '$tessera bench'."
 }
