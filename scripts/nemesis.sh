@@ -55,7 +55,7 @@ compare() {  # NAME FLAG...
 main() {
   local rounds=$((seconds * 1100 / pace_ms)) until=$((seconds + 15))s
   if [[ ${NEMESIS_TOY:-} == 1 ]]; then
-    lesson=(--model=quadratic:dimension=5000)
+    lesson=("--model=quadratic:dimension=5000,lr=0.03")
   else
     lesson=(experiments/fashion.toml)
   fi

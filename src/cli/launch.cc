@@ -42,7 +42,8 @@ struct Arguments {
   std::string out{}, link{}, checkpoint = "10s", linger = "30s", nemesis{}, pace{}, prefix{},
                              host = "127.0.0.1";
   std::uint32_t processes = 0;
-  bool restart = false, resume = false, overwrite = false, quiet = false, record = false;
+  bool restart = false, resume = false, overwrite = false, quiet = false, record = false,
+       collect = false;
   std::string command{};
 };
 
@@ -141,12 +142,19 @@ void clear_for_new_run(const fs::path& out) {
     fs::remove_all(out / name);
 }
 
-void write_results(const Experiment& experiment, Cluster& cluster, RunFolder& folder,
-                   double seconds, const Arguments& arguments) {
-  std::vector<fs::path> folders;
-  for (const Child& child : cluster.children()) folders.push_back(child.folder);
+void write_or_throw(const fs::path& path, std::string_view text) {
+  if (const auto written = write_file(path, bytes_of(text)); !written.ok())
+    throw std::runtime_error(written.error().message);
+}
+
+// Makes one run's records of the nodes' own.
+void write_results(const Experiment& experiment, std::span<const fs::path> folders,
+                   const fs::path& out, double seconds, const Arguments& arguments) {
   Collected collected = collect(folders, parse_evaluate(experiment).period > Duration::zero());
-  for (const MetricsRow& row : collected.rows) folder.append_metrics(to_json_line(row));
+  std::string rows;
+  for (const MetricsRow& row : collected.rows) rows += to_json_line(row) + "\n";
+  write_or_throw(out / "config.toml", to_toml(experiment));
+  write_or_throw(out / "metrics.jsonl", rows);
   Summary& summary = collected.summary;
   summary.seed = experiment.seed_number();
   summary.wall_seconds = seconds;
@@ -156,16 +164,32 @@ void write_results(const Experiment& experiment, Cluster& cluster, RunFolder& fo
   for (NodeId id = 0; id < summary.nodes; ++id)
     for (const NodeId peer : graph->peers(id))
       if (id < peer) summary.edges.emplace_back(id, peer);
-  folder.write_summary(to_json(summary));
+  write_or_throw(out / "summary.json", to_json(summary));
   const MetricsRow& last = summary.last;
   fmt::print("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
              100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
              last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
   fmt::print("{} live nodes, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
-             seconds, last.virtual_seconds, last.round, folder.path().string());
+             seconds, last.virtual_seconds, last.round, out.string());
+}
+
+// Nodes that ran elsewhere: each folder in nodes/ is one, and their names are in the order of ids.
+int collect_only(const Arguments& arguments) {
+  const fs::path out(arguments.out);
+  std::vector<fs::path> folders;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(out / "nodes", missing))
+    folders.push_back(entry.path());
+  if (folders.empty())
+    throw std::invalid_argument(
+        "--collect: there are no folders of nodes in --out=" + out.string() + "/nodes");
+  std::sort(folders.begin(), folders.end());
+  write_results(read_experiment(folders.front() / "config.toml"), folders, out, 0, arguments);
+  return 0;
 }
 
 int run(const Arguments& arguments) {
+  if (arguments.collect) return collect_only(arguments);
   const Stopwatch watch;
   Experiment experiment = arguments.experiment->resolve();
   if (arguments.processes > 0) experiment.nodes = std::to_string(arguments.processes);
@@ -179,7 +203,7 @@ int run(const Arguments& arguments) {
   const ExistingRun existing = arguments.resume      ? ExistingRun::kResume
                                : arguments.overwrite ? ExistingRun::kOverwrite
                                                      : ExistingRun::kRefuse;
-  RunFolder folder(out, to_toml(experiment), existing);
+  const RunFolder folder(out, to_toml(experiment), existing);
   if (!arguments.resume) clear_for_new_run(out);
   fs::remove(out / "metrics.jsonl");
 
@@ -202,7 +226,9 @@ int run(const Arguments& arguments) {
     return kInterrupted;
   }
   nemesis.report();
-  write_results(experiment, cluster, folder, watch.seconds(), arguments);
+  std::vector<fs::path> folders;
+  for (const Child& child : cluster.children()) folders.push_back(child.folder);
+  write_results(experiment, folders, out, watch.seconds(), arguments);
   return 0;
 }
 
@@ -233,6 +259,8 @@ Action add_launch(CLI::App& parser) {
                     "with --restart");
   parser.add_flag("--restart", arguments->restart, "Start nodes that die again");
   parser.add_flag("--record", arguments->record, "Write every node's events to logs/*.events");
+  parser.add_flag("--collect", arguments->collect,
+                  "Start nothing: put together what nodes that ran elsewhere left in --out/nodes");
   parser.add_flag("--resume", arguments->resume, "Continue the run in --out");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
