@@ -74,8 +74,8 @@ bool opens_function(std::string_view head) {
 }
 
 bool is_written_by_people(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 7> kEndings = {".cc",    ".h",  ".sh",  ".py",
-                                                        ".cmake", ".md", ".toml"};
+  constexpr std::array<std::string_view, 9> kEndings = {
+      ".cc", ".h", ".sh", ".py", ".cmake", ".md", ".toml", ".sbatch", ".service"};
   const std::string name = path.filename().string();
   return name == "CMakeLists.txt" || name == "run" || name.ends_with(".cmake.in") ||
          std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
@@ -104,7 +104,8 @@ Tree read_tree(const std::filesystem::path& root) {
   for (const fs::directory_entry& entry : fs::directory_iterator(root))
     if (entry.is_regular_file() && is_written_by_people(entry.path()))
       add_file(tree, root, entry.path());
-  for (const char* folder : {"src", "scripts", "docs", "cmake", "experiments", "examples", ".ci"}) {
+  for (const char* folder :
+       {"src", "scripts", "docs", "cmake", "experiments", "examples", "deploy", ".ci"}) {
     if (!fs::is_directory(root / folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder))
       if (entry.is_regular_file() && is_written_by_people(entry.path()))
