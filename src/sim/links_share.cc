@@ -17,6 +17,7 @@ LinkShare::LinkShare(std::vector<double> capacities, double tolerance)
     : tolerance_(tolerance),
       slack_(tolerance),
       links_(capacities.size()),
+      levels_(capacities.size(), kUnlimited),
       earliest_(capacities.size()) {
   for (Link link = 0; link < links_.size(); ++link) links_[link].capacity = capacities[link];
 }
@@ -35,7 +36,7 @@ LinkShare::Slot LinkShare::add(Instant now, SharedFlow flow, double bytes) {
   for (std::uint32_t side = 0; side < 2; ++side) {
     LinkState& link = links_[flow.links[side]];
     added.places[side] = static_cast<std::uint32_t>(link.flows.size());
-    link.flows.push_back(2 * slot + side);
+    link.flows.push_back({2 * slot + side, flow.links[1 - side], flow.limit});
     link.crowd_changed = true;
     mark_pending(flow.links[side]);
   }
@@ -51,13 +52,13 @@ void LinkShare::remove(Slot slot) {
   CHECK(flow.in_use);
   for (std::uint32_t side = 0; side < 2; ++side) {
     LinkState& link = links_[flow.links[side]];
-    const std::uint32_t last = link.flows.back();
+    const Entry last = link.flows.back();
     link.flows[flow.places[side]] = last;
-    flows_[last / 2].places[last % 2] = flow.places[side];
+    flows_[last.slot()].places[last.side()] = flow.places[side];
     link.flows.pop_back();
     // An empty link carries exactly nothing, whatever the sums have come to.
     link.load = link.flows.empty() ? 0 : link.load - flow.rate;
-    if (!fits(link)) mark_pending(flow.links[side]);
+    if (!fits(flow.links[side])) mark_pending(flow.links[side]);
   }
   touch(flow.links[flow.keeper]);
   flow.in_use = false;
@@ -66,13 +67,14 @@ void LinkShare::remove(Slot slot) {
 
 void LinkShare::set_capacity(Link link, double capacity) {
   links_[link].capacity = capacity;
-  if (!fits(links_[link])) mark_pending(link);
+  if (!fits(link)) mark_pending(link);
 }
 
-bool LinkShare::fits(const LinkState& link) const {
+bool LinkShare::fits(Link which) const {
+  const LinkState& link = links_[which];
   if (link.crowd_changed) return false;
   if (link.load > link.capacity * (1 + slack_)) return false;
-  return link.level == kUnlimited || link.load >= link.capacity * (1 - slack_);
+  return levels_[which] == kUnlimited || link.load >= link.capacity * (1 - slack_);
 }
 
 void LinkShare::mark_pending(Link link) {
@@ -96,11 +98,11 @@ void LinkShare::solve(Instant now) {
     if (i == kPatience * links_.size()) slack_ = std::min(slack_, kExact);
     const Link link = pending_[i];
     links_[link].pending = false;
-    if (!fits(links_[link])) level(link, now);
+    if (!fits(link)) level(link, now);
   }
   pending_.clear();
   slack_ = tolerance_;
-  for (const Link link : touched_) find_earliest(link);
+  for (const Link link : touched_) find_earliest(link, now);
   touched_.clear();
 }
 
@@ -108,50 +110,51 @@ void LinkShare::solve(Instant now) {
 void LinkShare::level(Link which, Instant now) {
   ++levels_set_;
   LinkState& link = links_[which];
-  link.crowd_changed = false;
   limits_.clear();
-  for (const std::uint32_t entry : link.flows) {
-    const Flow& flow = flows_[entry / 2];
-    limits_.push_back(std::min(flow.limit, links_[flow.links[1 - entry % 2]].level));
-  }
-  link.level = fair_level(link.capacity, limits_);
+  for (const Entry& entry : link.flows)
+    limits_.push_back(std::min(entry.limit, levels_[entry.other]));
+  const double level = fair_level(link.capacity, limits_);
+  // Flows held back elsewhere before and after run as they did; those that are new must be seen to.
+  const double unmoved = link.crowd_changed ? -1 : std::min(level, levels_[which]);
+  levels_[which] = level;
+  link.crowd_changed = false;
   link.load = 0;
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    const std::uint32_t side = link.flows[i] % 2;
-    Flow& flow = flows_[link.flows[i] / 2];
-    const double rate = std::min(limits_[i], link.level);
+    const double rate = std::min(limits_[i], level);
     link.load += rate;
-    const double change = rate - flow.rate;
-    if (change == 0) continue;
-    const Link other = flow.links[1 - side];
-    LinkState& neighbour = links_[other];
-    neighbour.load += change;
-    if (!fits(neighbour)) mark_pending(other);
-    touch(flow.links[flow.keeper]);
-    // The sender's link also keeps the flows that only their own limits hold back.
-    flow.keeper = neighbour.level < link.level && neighbour.level <= flow.limit
-                      ? static_cast<std::uint8_t>(1 - side)
-                  : link.level <= flow.limit ? static_cast<std::uint8_t>(side)
-                                             : std::uint8_t{0};
-    touch(flow.links[flow.keeper]);
-    change_rate(flow, rate, now);
+    if (limits_[i] > unmoved) change_rate(link.flows[i], rate, now);
   }
 }
 
-void LinkShare::change_rate(Flow& flow, double rate, Instant now) {
+// A flow gets the rate its levels allow. The link that holds it back keeps it in mind; the sender's
+// link also keeps the flows that only their own limits hold back.
+void LinkShare::change_rate(const Entry& entry, double rate, Instant now) {
+  Flow& flow = flows_[entry.slot()];
+  const double change = rate - flow.rate;
+  if (change == 0) return;
+  links_[entry.other].load += change;
+  if (!fits(entry.other)) mark_pending(entry.other);
+  touch(flow.links[flow.keeper]);
+  const bool second =
+      levels_[flow.links[1]] < levels_[flow.links[0]] && levels_[flow.links[1]] <= flow.limit;
+  flow.keeper = second ? 1 : 0;
+  touch(flow.links[flow.keeper]);
   flow.left -= flow.rate * to_seconds(now - flow.since);
   flow.since = now;
   flow.rate = rate;
-  flow.done = when_sent(now, flow.left, rate);
 }
 
-void LinkShare::find_earliest(Link which) {
+// Rates may have changed several times on the way to a solution; when a flow will be done is asked
+// once.
+void LinkShare::find_earliest(Link which, Instant now) {
   LinkState& link = links_[which];
   link.touched = false;
   Instant earliest = kNever;
-  for (const std::uint32_t entry : link.flows) {
-    const Flow& flow = flows_[entry / 2];
-    if (flow.keeper == entry % 2) earliest = std::min(earliest, flow.done);
+  for (const Entry& entry : link.flows) {
+    Flow& flow = flows_[entry.slot()];
+    if (flow.keeper != entry.side()) continue;
+    if (flow.since == now) flow.done = when_sent(now, flow.left, flow.rate);
+    earliest = std::min(earliest, flow.done);
   }
   earliest_.set(which, earliest);
 }
@@ -159,9 +162,9 @@ void LinkShare::find_earliest(Link which) {
 void LinkShare::take_done(Instant now, std::vector<Slot>& done) {
   while (earliest_.at() <= now) {
     const auto which = static_cast<Link>(earliest_.first());
-    for (const std::uint32_t entry : links_[which].flows) {
-      const Flow& flow = flows_[entry / 2];
-      if (flow.keeper == entry % 2 && flow.done <= now) done.push_back(entry / 2);
+    for (const Entry& entry : links_[which].flows) {
+      const Flow& flow = flows_[entry.slot()];
+      if (flow.keeper == entry.side() && flow.done <= now) done.push_back(entry.slot());
     }
     earliest_.set(which, kNever);
     touch(which);
@@ -194,11 +197,11 @@ void LinkShare::save(Bytes& out) const {
     // Not what its flows say: between two solutions it may be behind, and must stay so.
     writer.put<std::int64_t>(earliest_.at(which).time_since_epoch().count());
     writer.put(link.capacity);
-    writer.put(link.level);
+    writer.put(levels_[which]);
     writer.put(link.load);
     writer.put<std::uint8_t>(link.crowd_changed);
     writer.put<std::uint64_t>(link.flows.size());
-    for (const std::uint32_t entry : link.flows) writer.put(entry);
+    for (const Entry& entry : link.flows) writer.put(entry.flow);
   }
   for (const std::vector<Link>* list : {&pending_, &touched_}) {
     writer.put<std::uint64_t>(list->size());
@@ -247,15 +250,17 @@ bool LinkShare::load_link(ByteReader& in, Link which) {
   LinkState link;
   earliest_.set(which, Instant(Duration(in.get<std::int64_t>())));
   link.capacity = in.get<double>();
-  link.level = in.get<double>();
+  levels_[which] = in.get<double>();
   link.load = in.get<double>();
   link.crowd_changed = in.get<std::uint8_t>() != 0;
-  if (!load_list(in, 2 * flows_.size(), link.flows)) return false;
-  for (std::uint32_t i = 0; i < link.flows.size(); ++i) {
-    Flow& flow = flows_[link.flows[i] / 2];
-    const std::uint32_t side = link.flows[i] % 2;
+  std::vector<std::uint32_t> entries;
+  if (!load_list(in, 2 * flows_.size(), entries)) return false;
+  for (std::uint32_t i = 0; i < entries.size(); ++i) {
+    Flow& flow = flows_[entries[i] / 2];
+    const std::uint32_t side = entries[i] % 2;
     if (!flow.in_use || flow.links[side] != which) return false;
     flow.places[side] = i;
+    link.flows.push_back({entries[i], flow.links[1 - side], flow.limit});
   }
   links_[which] = std::move(link);
   return true;

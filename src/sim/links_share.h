@@ -57,9 +57,9 @@ class LinkShare {
   Result<void> load(ByteReader& in);
 
  private:
-  struct Flow {
-    double left = 0;  // Bytes, at `since`.
-    double rate = 0;
+  struct alignas(64) Flow {  // In one line of the cache, as is a link.
+    double left = 0;         // Bytes, at `since`.
+    double rate = 0;         // From `since` on.
     double limit = 0;
     Instant since{};
     Instant done = kNever;
@@ -68,22 +68,29 @@ class LinkShare {
     std::uint8_t keeper = 0;  // Which of its links keeps `done` in mind: the one that limits it.
     bool in_use = false;
   };
-  struct LinkState {
+  // What a link must know of a flow to find its level, without looking the flow up.
+  struct Entry {
+    std::uint32_t flow = 0;  // Slot x 2 + which of the flow's links this is.
+    Link other = 0;          // The flow's other link.
+    double limit = 0;
+    Slot slot() const { return flow / 2; }
+    std::uint32_t side() const { return flow % 2; }
+  };
+  struct alignas(64) LinkState {
     double capacity = 0;
-    double level = kUnlimited;
     double load = 0;
-    std::vector<std::uint32_t> flows{};  // Slot x 2 + which of the flow's links this is.
+    std::vector<Entry> flows{};
     bool pending = false;
     bool crowd_changed = false;  // A flow without a rate is here.
     bool touched = false;
   };
 
-  bool fits(const LinkState& link) const;
+  bool fits(Link which) const;
   void mark_pending(Link link);
   void touch(Link link);
   void level(Link link, Instant now);
-  void change_rate(Flow& flow, double rate, Instant now);
-  void find_earliest(Link link);
+  void change_rate(const Entry& entry, double rate, Instant now);
+  void find_earliest(Link link, Instant now);
   static bool load_list(ByteReader& in, std::uint64_t end, std::vector<std::uint32_t>& list);
   bool load_link(ByteReader& in, Link which);
 
@@ -92,6 +99,7 @@ class LinkShare {
   std::vector<Flow> flows_;
   std::vector<Slot> free_;
   std::vector<LinkState> links_;
+  std::vector<double> levels_;  // By link, close together: every change reads many.
   std::vector<Link> pending_;   // Links to level, in the order they came up.
   std::vector<Link> touched_;   // Links whose earliest flow may be another one now.
   Earliest earliest_;           // By link, over the flows it keeps.
