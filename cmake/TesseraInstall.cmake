@@ -46,13 +46,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
         DESTINATION ${package_dir})
 
-# Installs into an empty folder and builds a small program against it. Sanitized libraries would ask the
+# Installs into an empty folder and builds the example of a program of one's own against it. Sanitized libraries would ask the
 # same of the program, so those builds leave it out.
 if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   string(REPLACE ";" ":" prefixes "${CMAKE_PREFIX_PATH}")
   add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
-    -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${CMAKE_CURRENT_LIST_DIR}/consumer
+    -DBUILD_DIR=${PROJECT_BINARY_DIR} -DEXAMPLE_DIR=${PROJECT_SOURCE_DIR}/examples/library
     -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes}
-    -P ${CMAKE_CURRENT_LIST_DIR}/consumer/check.cmake)
+    -P ${CMAKE_CURRENT_LIST_DIR}/install_check.cmake)
   set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)
 endif()

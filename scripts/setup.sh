@@ -38,6 +38,7 @@ test   libsimgrid-dev         header:simgrid/s4u.hpp
 test   clang                  command:clang++
 test   libclang-rt-14-dev     -
 test   clang-format-14        command:clang-format-14
+test   lintian                -
 test   chromium               command:chromium
 test   python3-numpy          python:numpy
 test   python3-pywt           python:pywt
