@@ -26,7 +26,7 @@ figure() {  # RUN NAME
 launch() {  # NAME FLAG...
   local name=$1
   shift
-  timeout $((seconds * 3 + 120)) "$program" launch "${lesson[@]}" --nodes=$nodes "$@" --pace=${pace_ms}ms \
+  timeout $((seconds * 5 + 300)) "$program" launch "${lesson[@]}" --nodes=$nodes "$@" --pace=${pace_ms}ms \
     --checkpoint=2s --link=heartbeat=200ms,silence=1s/5s,retry=100ms/1s \
     --out="$out/$name" --overwrite --quiet
 }

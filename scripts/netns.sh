@@ -88,7 +88,7 @@ main() {
   live divshare "${divshare[@]}" --link=silence=5s/20s,in_flight=128KiB
   simulated dpsgd "${dpsgd[@]}"
   simulated divshare "${divshare[@]}"
-  python3 scripts/netns_table.py "$out"
+  python3 scripts/netns_table.py "$out" "$out/loss.svg"
 }
 
 main
