@@ -2,9 +2,9 @@
 
 #include <Random123/philox.h>
 
+#include <bit>
 #include <cmath>
 #include <numbers>
-#include <unordered_map>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -78,18 +78,30 @@ double Random::normal() {
 
 std::vector<std::uint32_t> Random::sample(std::uint32_t n, std::uint32_t count) {
   CHECK(count <= n);
-  // A Fisher-Yates shuffle that stops after `count` steps and remembers only the places it touched.
-  std::unordered_map<std::uint32_t, std::uint32_t> moved;
+  // A Fisher-Yates shuffle that stops after `count` steps and remembers only the places it touched,
+  // in a table that is never more than half full.
+  constexpr std::uint32_t kNowhere = ~0u;  // Places are below n.
+  struct Moved {
+    std::uint32_t place = kNowhere, item = 0;
+  };
+  std::vector<Moved> table(std::bit_ceil(2 * std::size_t{count} + 1));
+  const auto find = [&](std::uint32_t place) -> Moved& {
+    std::size_t slot = place;
+    while (table[slot % table.size()].place != place &&
+           table[slot % table.size()].place != kNowhere)
+      ++slot;
+    return table[slot % table.size()];
+  };
   const auto at = [&](std::uint32_t place) {
-    const auto found = moved.find(place);
-    return found == moved.end() ? place : found->second;
+    const Moved& found = find(place);
+    return found.place == place ? found.item : place;
   };
   std::vector<std::uint32_t> chosen;
   chosen.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto place = static_cast<std::uint32_t>(i + below(n - i));
     chosen.push_back(at(place));
-    moved[place] = at(i);
+    find(place) = {place, at(i)};
   }
   return chosen;
 }

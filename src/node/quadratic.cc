@@ -32,8 +32,9 @@ void Quadratic::train(std::span<TrainJob> cohort) {
       for (std::size_t i = 0; i < job.model.size(); ++i) {
         const float gap = job.model[i] - target[i];
         loss += 0.5 * gap * gap;
-        const auto gradient = gap + options_.noise * static_cast<float>(job.random.normal());
-        job.model[i] -= options_.learning_rate * gradient;
+        const float error =
+            options_.noise == 0 ? 0 : options_.noise * static_cast<float>(job.random.normal());
+        job.model[i] -= options_.learning_rate * (gap + error);
       }
     }
     job.loss = static_cast<float>(loss / options_.steps);

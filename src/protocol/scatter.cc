@@ -29,15 +29,23 @@ void Scatter::on_wake(Node& node) {
 void Scatter::scatter(Node& node) {
   if (options_.clear) node.drop_unsent();
   Random random = node.random().fork("scatter", node.age());
-  std::vector<std::pair<NodeId, Payload>> letters;
-  for (const Share& share : node.pack(done_, options_.fanout)) {
-    const Payload payload = node.encode(share);
+  const std::vector<Share> shares = node.pack(done_, options_.fanout);
+  std::vector<Payload> payloads;
+  payloads.reserve(shares.size());
+  struct Letter {
+    NodeId to = 0;
+    std::uint32_t payload = 0;  // Which of them.
+  };
+  std::vector<Letter> letters;
+  letters.reserve(shares.size() * options_.fanout);
+  for (const Share& share : shares) {
     for (const NodeId peer : sample_peers(options_.nodes, node.id(), options_.fanout, random))
-      letters.emplace_back(peer, payload);
+      letters.push_back({peer, static_cast<std::uint32_t>(payloads.size())});
+    payloads.push_back(node.encode(share));
   }
   // In random order, so that whatever a slow link leaves unsent is nobody's piece in particular.
   random.shuffle(std::span(letters));
-  for (const auto& [peer, payload] : letters) node.send(payload, peer);
+  for (const Letter& letter : letters) node.send(payloads[letter.payload], letter.to);
 }
 
 void Scatter::on_share(Node& node, NodeId from, Share share) {

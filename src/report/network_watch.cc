@@ -26,7 +26,7 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
     own.rounds = simulation.node(id).rounds_done();
     own.bytes = static_cast<double>(sent_bytes);
     own.staleness = ratio(own_staleness, own_heard);
-    own.queue = static_cast<double>(simulation.network().queued(id));
+    own.queue = static_cast<double>(simulation.network().queued(id, simulation.now()));
     own.link_use = ratio(static_cast<double>(sent_bytes) - static_cast<double>(before.sent_bytes),
                          simulation.network().up_rate(id) * seconds);
     offered += static_cast<double>(mail.offered.messages - before.offered);

@@ -6,8 +6,9 @@
 //   60 Mbit/s, latency 1 ms, two messages of 36,000 bytes offered at 0: each takes 4.8 ms to leave,
 //   so they arrive at 5.8 ms and at 10.6 ms.
 #include <algorithm>
-#include <deque>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "sim/network_kinds.h"
@@ -16,6 +17,31 @@
 
 namespace tessera {
 namespace {
+
+// Parcels that wait, the oldest first, in memory that is kept.
+class ParcelQueue {
+ public:
+  bool empty() const { return head_ == parcels_.size(); }
+  std::size_t size() const { return parcels_.size() - head_; }
+  const Parcel& front() const { return parcels_[head_]; }
+  std::span<const Parcel> all() const { return std::span(parcels_).subspan(head_); }
+
+  void push_back(const Parcel& parcel) { parcels_.push_back(parcel); }
+  void pop_front() {
+    ++head_;
+    if (2 * head_ < parcels_.size()) return;
+    parcels_.erase(parcels_.begin(), parcels_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+  }
+  void clear() {
+    parcels_.clear();
+    head_ = 0;
+  }
+
+ private:
+  std::vector<Parcel> parcels_;
+  std::size_t head_ = 0;  // What lies before it has gone.
+};
 
 class Fifo final : public Network {
  public:
@@ -28,44 +54,51 @@ class Fifo final : public Network {
   void offer(Instant now, const Parcel& parcel) override {
     CHECK(parcel.from < senders_.size());
     CHECK(parcel.to < senders_.size());
-    keep_up(now);
+    catch_up(now);
     Sender& sender = senders_[parcel.from];
     sender.queue.push_back(parcel);
     sender.bytes += parcel.bytes;
     ++messages_;
-    if (sender.queue.size() == 1) start(parcel.from, now);
+    if (sender.queue.size() == 1) done_.set(parcel.from, start(sender, now));
   }
 
   void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    keep_up(now);
+    catch_up(now);
     Sender& sender = senders_[from];
-    while (!sender.queue.empty() && done_.at(from) <= now) finish(from, now);
     if (sender.queue.empty()) return;
     outcomes.push_back({sender.queue.front().id, false, sent_of_front(sender, now)});
-    for (std::size_t i = 1; i < sender.queue.size(); ++i)
-      outcomes.push_back({sender.queue[i].id, false, 0});
+    for (const Parcel& unsent : sender.queue.all().subspan(1))
+      outcomes.push_back({unsent.id, false, 0});
     messages_ -= sender.queue.size();
-    sender = Sender{};
+    sender.queue.clear();
+    sender.bytes = 0;
     done_.set(from, kNever);
   }
 
   Instant next() const override {
-    const Instant next = std::min(done_.at(), in_flight_.next());
+    const Instant next = std::min(next_to_leave_arrives(), in_flight_.next());
     // Rates that change while nobody sends concern nobody.
     return messages_ == 0 ? next : std::min(next, rates_.next_change());
   }
 
+  // Nobody hears of a message before its latency has passed, so those that leave within one are
+  // looked at together, when the first of them arrives.
   void advance(Instant now, std::vector<Outcome>& outcomes) override {
-    keep_up(now);
-    while (done_.at() <= now) finish(static_cast<NodeId>(done_.first()), now);
+    if (next_to_leave_arrives() <= now || rates_.next_change() <= now) catch_up(now);
     const std::size_t begin = outcomes.size();
     in_flight_.take(now, outcomes);
     sort_outcomes(outcomes, begin);
   }
 
-  std::size_t queued(NodeId from) const override { return senders_[from].queue.size(); }
+  std::optional<MessageId> arriving_after(std::size_t others) const override {
+    return in_flight_.after(others);
+  }
+
+  std::size_t queued(NodeId from, Instant now) const override {
+    return as_of(now, from).queue.size();
+  }
   std::uint64_t queued_bytes(NodeId from, Instant now) const override {
-    const Sender& sender = senders_[from];
+    const Sender sender = as_of(now, from);
     return sender.queue.empty() ? 0 : sender.bytes - sent_of_front(sender, now);
   }
   double up_rate(NodeId from) const override { return rates_.up(from); }
@@ -74,10 +107,10 @@ class Fifo final : public Network {
   Result<void> load(ByteReader& in) override;
 
  private:
-  struct Sender {
-    std::deque<Parcel> queue{};  // The front is being sent.
-    std::uint64_t bytes = 0;     // Of the whole queue.
-    double left = 0;             // Of the front, at `since`.
+  struct alignas(64) Sender {  // In one line of the cache.
+    ParcelQueue queue{};       // The front is being sent.
+    std::uint64_t bytes = 0;   // Of the whole queue.
+    double left = 0;           // Of the front, at `since`.
     double rate = 0;
     Instant since{};
   };
@@ -92,10 +125,19 @@ class Fifo final : public Network {
     return std::min(rates_.up(parcel.from), rates_.down(parcel.to));
   }
 
-  // Makes the changes of rate that are due. Those of this very instant find every transfer at the
-  // point it has reached.
-  void keep_up(Instant now) {
-    if (rates_.next_change() > now || !rates_.advance(now)) return;
+  Instant next_to_leave_arrives() const {
+    return done_.at() < kNever - latency_ ? done_.at() + latency_ : kNever;
+  }
+
+  // Lets go what has left, each at its own instant, and makes the changes of rate that are due.
+  // Those of this very instant find every transfer at the point it has reached.
+  void catch_up(Instant now) {
+    while (done_.at() < now) finish(static_cast<NodeId>(done_.first()));
+    if (rates_.next_change() <= now && rates_.advance(now)) change_rates(now);
+    while (done_.at() <= now) finish(static_cast<NodeId>(done_.first()));
+  }
+
+  void change_rates(Instant now) {
     for (NodeId from = 0; from < senders_.size(); ++from) {
       Sender& sender = senders_[from];
       if (sender.queue.empty() || done_.at(from) <= now) continue;
@@ -108,26 +150,37 @@ class Fifo final : public Network {
     }
   }
 
-  void start(NodeId from, Instant now) {
-    Sender& sender = senders_[from];
+  // Begins with the front of the queue, if there is one; when it will have left.
+  Instant start(Sender& sender, Instant now) const {
+    if (sender.queue.empty()) return kNever;
     const Parcel& parcel = sender.queue.front();
     sender.left = static_cast<double>(parcel.bytes);
     sender.rate = rate_of(parcel);
     sender.since = now;
-    done_.set(from, when_sent(now, sender.left, sender.rate));
+    return when_sent(now, sender.left, sender.rate);
   }
 
-  void finish(NodeId from, Instant now) {
-    Sender& sender = senders_[from];
-    const Parcel& parcel = sender.queue.front();
-    in_flight_.push(now + latency_, parcel.id, parcel.bytes);
+  static Parcel take_front(Sender& sender) {
+    const Parcel parcel = sender.queue.front();
     sender.bytes -= parcel.bytes;
     sender.queue.pop_front();
+    return parcel;
+  }
+
+  void finish(NodeId from) {
+    Sender& sender = senders_[from];
+    const Instant left_at = done_.at(from);
+    const Parcel parcel = take_front(sender);
+    in_flight_.push(left_at + latency_, parcel.id, parcel.bytes);
     --messages_;
-    if (sender.queue.empty())
-      done_.set(from, kNever);
-    else
-      start(from, now);
+    done_.set(from, start(sender, left_at));
+  }
+
+  // A sender whose messages may have left since it was last looked at.
+  Sender as_of(Instant now, NodeId from) const {
+    Sender sender = senders_[from];
+    for (Instant done = done_.at(from); done <= now; done = start(sender, done)) take_front(sender);
+    return sender;
   }
 
   NodeRates rates_;
@@ -142,7 +195,7 @@ void Fifo::save(Bytes& out) const {
   ByteWriter writer(out);
   for (const Sender& sender : senders_) {
     writer.put<std::uint64_t>(sender.queue.size());
-    for (const Parcel& parcel : sender.queue) {
+    for (const Parcel& parcel : sender.queue.all()) {
       writer.put(parcel.id);
       writer.put(parcel.to);
       writer.put(parcel.bytes);

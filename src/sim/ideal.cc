@@ -22,7 +22,7 @@ class Ideal final : public Network {
     sort_outcomes(outcomes, begin);
   }
 
-  std::size_t queued(NodeId) const override { return 0; }
+  std::size_t queued(NodeId, Instant) const override { return 0; }
   std::uint64_t queued_bytes(NodeId, Instant) const override { return 0; }
   double up_rate(NodeId) const override { return 0; }
 

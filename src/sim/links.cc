@@ -32,7 +32,11 @@ class Links final : public Network {
   }
   void advance(Instant now, std::vector<Outcome>& outcomes) override;
 
-  std::size_t queued(NodeId from) const override { return senders_[from].messages; }
+  std::optional<MessageId> arriving_after(std::size_t others) const override {
+    return in_flight_.after(others);
+  }
+
+  std::size_t queued(NodeId from, Instant) const override { return senders_[from].messages; }
   std::uint64_t queued_bytes(NodeId from, Instant now) const override;
   double up_rate(NodeId from) const override { return share_.capacity(from); }
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,10 +57,13 @@ class Network {
 
   virtual Instant next() const = 0;  // kNever when nothing will change by itself.
   virtual void advance(Instant now, std::vector<Outcome>& outcomes) = 0;
+  // The message that arrives when so many others have, if that is known by now and nothing
+  // overtakes it: for whoever wants its memory at hand by then, and for nothing else.
+  virtual std::optional<MessageId> arriving_after(std::size_t) const { return std::nullopt; }
 
   // For whoever measures. Messages that have not wholly left a node, and how many of their bytes
   // have not.
-  virtual std::size_t queued(NodeId from) const = 0;
+  virtual std::size_t queued(NodeId from, Instant now) const = 0;
   virtual std::uint64_t queued_bytes(NodeId from, Instant now) const = 0;
   // What the node's up-link can carry now, in bytes per second; 0 where that means nothing.
   virtual double up_rate(NodeId from) const = 0;

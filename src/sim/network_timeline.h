@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -76,6 +77,11 @@ class InFlight {
   Instant next() const {
     const Instant first = in_order_.empty() ? kNever : in_order_.front().at;
     return overtaking_.empty() ? first : std::min(first, overtaking_.top().at);
+  }
+
+  std::optional<MessageId> after(std::size_t others) const {
+    if (others >= in_order_.size()) return std::nullopt;
+    return in_order_[others].id;
   }
 
   // Delivers what arrives by `now`; the caller puts the outcomes of an instant in order.

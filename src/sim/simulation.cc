@@ -106,6 +106,7 @@ void Simulation::gather_arrivals(std::vector<NodeEvent>& batch) {
   if (network_->next() != now_) return;
   outcomes_.clear();
   network_->advance(now_, outcomes_);
+  fetch_ahead();
   for (const Outcome& outcome : outcomes_) {
     if (!outcome.delivered) {
       drop(outcome.id, outcome.bytes_sent);
@@ -179,8 +180,8 @@ void Simulation::handle_together(std::vector<NodeEvent>& batch) {
       nodes_[touched_[group]]->handle(std::move(batch[order_[i] & 0xffffffffu].event),
                                       effects_[group]);
   };
-  if (touched_.size() == 1)
-    handle_one_nodes(0);
+  if (touched_.size() == 1 || workers_.threads() == 1)
+    for (std::size_t group = 0; group < touched_.size(); ++group) handle_one_nodes(group);
   else
     workers_.for_each(touched_.size(), handle_one_nodes);
   for (std::size_t group = 0; group < touched_.size(); ++group)

@@ -121,7 +121,7 @@ class Simulation {
     std::uint32_t life = 0;  // Which of the node's lives it belongs to.
     What what{};
   };
-  struct Flight {
+  struct alignas(64) Flight {  // In one line of the cache.
     NodeId from = 0, to = 0;
     Payload payload{};  // Empty: the slot is free.
     Instant sent_at{};
@@ -154,6 +154,7 @@ class Simulation {
 
   void offer(NodeId from, NodeId to, Payload payload);
   void land(MessageId id, std::vector<NodeEvent>& batch);
+  void fetch_ahead();
   void drop(MessageId id, std::uint64_t bytes_sent);
   void withdraw_all(NodeId from);
   static std::uint64_t serial_of(MessageId id);

@@ -13,20 +13,21 @@ struct Speed {
 };
 
 // DivShare as in its paper, F = 10 fragments to J = 6 nodes each, half of the nodes stragglers, on
-// a model so small that the simulator itself is what takes the time. Sixty messages of 112 bytes
+// a model so small that the simulator itself is what takes the time. Sixty messages of 104 bytes
 // take a fast node 0.4 s of its rounds of 1 s, as they do in the paper's setting.
 Speed run_divshare(std::uint32_t nodes, std::string_view network, double virtual_s) {
   ToyWorldOptions options;
   options.nodes = nodes;
-  options.dimension = 100;
+  options.dimension = 40;
+  options.noise = 0;
   options.topology = "ring";
   options.protocol = fmt::format("divshare:fanout=6,until={}s", virtual_s);
   options.sharing = "fragments:fraction=0.1";
   options.codec = "raw32+f32";
-  options.network = fmt::format("{}:up=17kB/s,down=17kB/s,latency=1ms,stragglers={},slowdown=5",
+  options.network = fmt::format("{}:up=16kB/s,down=16kB/s,latency=1ms,stragglers={},slowdown=5",
                                 network, nodes / 2);
   ToyWorld world(options);
-  const Stopwatch watch;
+  const CpuStopwatch watch;
   world.run();
   const double seconds = watch.seconds();
   double delivered = 0;
@@ -35,17 +36,28 @@ Speed run_divshare(std::uint32_t nodes, std::string_view network, double virtual
   return {delivered / seconds, delivered / nodes / virtual_s};
 }
 
+// The same work every time: what differs is what else goes on in the machine's caches.
+Speed best_of(int times, std::uint32_t nodes, std::string_view network, double virtual_s) {
+  Speed best;
+  for (int i = 0; i < times; ++i) {
+    const Speed speed = run_divshare(nodes, network, virtual_s);
+    if (speed.delivered_per_s > best.delivered_per_s) best = speed;
+  }
+  return best;
+}
+
 }  // namespace
 
 void bench_simulator(Bench& bench) {
-  bench.section("DivShare, F = 10, J = 6, toy model, one core: delivered messages per second");
-  // Enough rounds for queues to be as long as they get.
-  const double virtual_s = bench.options().seconds_per_contender < 0.1 ? 3 : 10;
+  bench.section(
+      "DivShare, F = 10, J = 6, toy model of 40 coordinates, one thread: delivered messages per "
+      "second of its CPU time, best of 3");
   const bool quick = bench.options().seconds_per_contender < 0.1;
+  const double virtual_s = quick ? 3 : 10;  // Enough rounds for queues to be as long as they get.
   for (const std::string_view network : {"fifo", "links"}) {
     for (const std::uint32_t nodes : {100u, 1'000u, 10'000u}) {
       if (quick && nodes > 100) continue;
-      const Speed speed = run_divshare(nodes, network, nodes > 1'000 ? virtual_s / 2 : virtual_s);
+      const Speed speed = best_of(3, nodes, network, nodes > 1'000 ? virtual_s / 2 : virtual_s);
       bench.say(fmt::format("{:<6} {:>6} nodes  {:>12.0f} messages/s  {:>5.1f} per node and round",
                             network, nodes, speed.delivered_per_s, speed.messages_per_node_round));
       if (nodes == 1'000)

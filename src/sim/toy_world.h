@@ -17,6 +17,7 @@ namespace tessera {
 struct ToyWorldOptions {
   std::uint32_t nodes = 8;
   std::size_t dimension = 200;
+  float noise = QuadraticOptions{}.noise;  // Of the toy's gradients.
   std::uint64_t seed = 1;
   unsigned threads = 1;
   std::string topology = "ring";
@@ -34,7 +35,10 @@ struct NoObserver final : Observer {
 
 struct ToyWorld {
   explicit ToyWorld(const ToyWorldOptions& options)
-      : trainer({.nodes = options.nodes, .dimension = options.dimension, .seed = options.seed}) {
+      : trainer({.nodes = options.nodes,
+                 .dimension = options.dimension,
+                 .seed = options.seed,
+                 .noise = options.noise}) {
     const Random root(options.seed);
     std::shared_ptr<const Topology> topology =
         make_topology(options.topology, options.nodes, root.fork("topology"));
