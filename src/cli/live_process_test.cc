@@ -93,16 +93,20 @@ TEST_F(LiveProcess, EndsInTheSimulatorsBits) {
   expect_same_digest(toy_ + "--protocol=epidemic:rounds=40,fanout=3");
 }
 
-TEST_F(LiveProcess, FashionMnistEndsInTheSimulatorsBits) {
+class LiveFashionMnist : public LiveProcess, public testing::WithParamInterface<const char*> {};
+
+TEST_P(LiveFashionMnist, EndsInTheSimulatorsBits) {
   if (!TESSERA_WITH_LEARN) GTEST_SKIP() << "this program was built without LibTorch";
   if (!fs::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
-  for (const char* recipe : {"fashion", "fashion_jwins", "fashion_choco"})
-    expect_same_digest(
-        fmt::format("{}/experiments/{}.toml --nodes=8 --protocol=dpsgd:rounds=6 "
-                    "--evaluate=every=3,samples=200",
-                    TESSERA_SOURCE_DIR, recipe));
+  expect_same_digest(
+      fmt::format("{}/experiments/{}.toml --nodes=8 --protocol=dpsgd:rounds=4 "
+                  "--evaluate=every=2,samples=200",
+                  TESSERA_SOURCE_DIR, GetParam()));
 }
+INSTANTIATE_TEST_SUITE_P(Recipes, LiveFashionMnist,
+                         testing::Values("fashion", "fashion_jwins", "fashion_choco"),
+                         [](const auto& recipe) { return std::string(recipe.param); });
 
 TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
   expect_same_digest(
