@@ -17,9 +17,9 @@ constexpr std::uint32_t kMagic = 0x4c565354;  // "TSVL"
 constexpr std::uint32_t kVersion = 1;
 
 // As LoggedEvent's variant counts them.
-enum class Kind : std::uint8_t { kStarted, kArrived, kWoke, kTraining, kAdoption, kRound };
+enum class RecordKind : std::uint8_t { kStarted, kArrived, kWoke, kTraining, kAdoption, kRound };
 
-Bytes begin_record(Kind kind, Instant at) {
+Bytes begin_record(RecordKind kind, Instant at) {
   Bytes record;
   ByteWriter writer(record);
   writer.put(static_cast<std::uint8_t>(kind));
@@ -33,36 +33,36 @@ std::string text_of(ByteSpan bytes) {
 
 std::optional<LoggedEvent> parse_record(ByteSpan record) {
   ByteReader in(record);
-  const auto kind = static_cast<Kind>(in.get<std::uint8_t>());
+  const auto kind = static_cast<RecordKind>(in.get<std::uint8_t>());
   LoggedEvent logged{.at = Instant(Duration(in.get<std::int64_t>()))};
   switch (kind) {
-    case Kind::kStarted:
+    case RecordKind::kStarted:
       logged.what = Started{};
       break;
-    case Kind::kArrived: {
+    case RecordKind::kArrived: {
       Arrived arrived{.from = in.get<NodeId>()};
       const ByteSpan bytes = in.get_bytes(in.left());
       arrived.payload.bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
       logged.what = std::move(arrived);
       break;
     }
-    case Kind::kWoke:
+    case RecordKind::kWoke:
       logged.what = Woke{};
       break;
-    case Kind::kTraining: {
+    case RecordKind::kTraining: {
       LoggedTraining training{.loss = in.get<float>()};
       training.digest = in.get<std::uint64_t>();
       logged.what = training;
       break;
     }
-    case Kind::kAdoption: {
+    case RecordKind::kAdoption: {
       Vector model(in.left() / sizeof(float));
       const ByteSpan bytes = in.get_bytes(model.size() * sizeof(float));
       if (!bytes.empty()) std::memcpy(model.data(), bytes.data(), bytes.size());
       logged.what = LoggedAdoption{std::move(model)};
       break;
     }
-    case Kind::kRound: {
+    case RecordKind::kRound: {
       LoggedRound round{.round = in.get<Round>()};
       round.digest = in.get<std::uint64_t>();
       logged.what = round;
@@ -111,7 +111,7 @@ void EventLogWriter::write(const Bytes& record) {
 }
 
 void EventLogWriter::event(Instant at, const Event& event) {
-  Bytes record = begin_record(static_cast<Kind>(event.index()), at);
+  Bytes record = begin_record(static_cast<RecordKind>(event.index()), at);
   ByteWriter writer(record);
   if (const auto* arrived = std::get_if<Arrived>(&event)) {
     writer.put(arrived->from);
@@ -124,13 +124,13 @@ void EventLogWriter::event(Instant at, const Event& event) {
 }
 
 void EventLogWriter::adoption(Instant at, std::span<const float> model) {
-  Bytes record = begin_record(Kind::kAdoption, at);
+  Bytes record = begin_record(RecordKind::kAdoption, at);
   ByteWriter(record).put_bytes(bytes_of(model));
   write(record);
 }
 
 void EventLogWriter::round(Instant at, Round round, std::span<const float> model) {
-  Bytes record = begin_record(Kind::kRound, at);
+  Bytes record = begin_record(RecordKind::kRound, at);
   ByteWriter writer(record);
   writer.put(round);
   writer.put(digest_of(model));
