@@ -9,10 +9,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # CHECK leans on << binding before ==, which Clang suspects to be an accident.
   target_compile_options(tessera_flags INTERFACE -Wno-overloaded-shift-op-parentheses)
 endif()
-if(NOT TESSERA_UNITY)
+# Files compiled together shadow each other's names without harm, and look like headers to GCC.
+if(NOT TESSERA_UNITY STREQUAL "ON")
   target_compile_options(tessera_flags INTERFACE -Wshadow)
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Files compiled together shadow each other's names without harm, and look like headers to GCC.
+endif()
+if(TESSERA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(TESSERA_SANITIZE)

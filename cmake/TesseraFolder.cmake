@@ -36,11 +36,16 @@ function(tessera_folder name)
     PUBLIC ${below} ${FOLDER_PACKAGES}
     PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
   set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${name})
-  tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})
+  tessera_is_together(${name} together)
+  if(together)
+    tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})
+  endif()
 
   if(TESSERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
+    if(together)
+      tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
+    endif()
     target_link_libraries(${name}_test PRIVATE
       tessera_${name} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
     target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

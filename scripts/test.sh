@@ -110,7 +110,7 @@ part_fuzz() {
 
 part_style() {
   local files=()
-  mapfile -t files < <(find src cmake -name '*.cc' -o -name '*.h')
+  mapfile -t files < <(find src examples -name '*.cc' -o -name '*.h')
   if quietly format clang-format-14 --dry-run -Werror "${files[@]}"; then
     passed=$((passed + 1))
   else

@@ -8,7 +8,7 @@ namespace {
 
 // Roff gives a meaning to backslashes and, at the beginning of a line, to dots and apostrophes. A
 // bare hyphen may be printed as one that cannot be pasted into a shell.
-std::string plain(std::string_view text) {
+std::string roff(std::string_view text) {
   std::string out;
   bool begins = true;
   for (const char c : text) {
@@ -26,43 +26,43 @@ std::string plain(std::string_view text) {
 
 // Lines stay as they are: examples are to be copied, tables to be read.
 std::string as_written(std::string_view text) {
-  return fmt::format(".nf\n{}\n.fi\n", plain(text));
+  return fmt::format(".nf\n{}\n.fi\n", roff(text));
 }
 
 // Paragraphs are filled; lines that are indented stay as they are.
 std::string paragraphs(std::string_view text) {
   std::string out;
   for (const std::string_view paragraph : split(text, '\n'))
-    out += paragraph.starts_with("  ") ? as_written(paragraph) : plain(paragraph) + "\n";
+    out += paragraph.starts_with("  ") ? as_written(paragraph) : roff(paragraph) + "\n";
   return out;
 }
 
 // One line, or one for each part; `before` is what the command's name is a part of.
 std::string usage(const CommandHelp& command, const std::string& before = "") {
-  const std::string name = before + plain(command.name);
+  const std::string name = before + roff(command.name);
   std::string line;
   for (const CommandHelp& part : command.parts) line += usage(part, name + " ");
   if (!line.empty()) return line;
   line = fmt::format("\\fBtessera {}\\fR", name);
   if (!command.flags.empty()) line += " [\\fIFLAG\\fR...]";
   for (const FlagHelp& word : command.words)
-    line += fmt::format(" {}\\fI{}\\fR{}{}", word.required ? "" : "[", plain(word.name),
+    line += fmt::format(" {}\\fI{}\\fR{}{}", word.required ? "" : "[", roff(word.name),
                         word.repeats ? "..." : "", word.required ? "" : "]");
   return line + "\n.br\n";
 }
 
 std::string entry(const FlagHelp& flag) {
-  return fmt::format(".TP\n\\fB{}\\fR{}\n{}", plain(flag.name),
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}", roff(flag.name),
                      flag.takes_value ? "=\\fIVALUE\\fR" : "", paragraphs(flag.summary));
 }
 
 std::string section(const CommandHelp& command) {
-  std::string out = fmt::format(".SS {}\n{}.\n.PP\n{}", plain(command.name), plain(command.summary),
+  std::string out = fmt::format(".SS {}\n{}.\n.PP\n{}", roff(command.name), roff(command.summary),
                                 usage(command));
   for (const FlagHelp& word : command.words) out += entry(word);
   for (const FlagHelp& flag : command.flags) out += entry(flag);
   for (const CommandHelp& part : command.parts)
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", plain(part.name), plain(part.summary));
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(part.name), roff(part.summary));
   if (!command.notes.empty()) out += ".PP\n" + as_written(command.notes);
   return out;
 }
@@ -87,7 +87,7 @@ std::string man_page(const ProgramHelp& program) {
       ".\\\" Written by `tessera help \\-\\-man` from what \\-\\-help says.\n"
       ".TH TESSERA 1 \"\" \"tessera {}\" \"User Commands\"\n"
       ".SH NAME\ntessera \\- {}\n.SH SYNOPSIS\n",
-      plain(program.version), plain(program.summary));
+      roff(program.version), roff(program.summary));
   for (const CommandHelp& command : program.commands) out += usage(command);
   out += ".SH COMMANDS\n";
   for (const CommandHelp& command : program.commands) out += section(command);
