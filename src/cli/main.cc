@@ -23,11 +23,12 @@ constexpr std::array kCommands = {
     Command{"sim", "Simulates a network of nodes in virtual time", add_sim},
     Command{"train", "Trains one node on all the data: the baseline to try first", add_train},
     Command{"report", "Makes one HTML page of runs, or a CSV file of their rows", add_report},
+    Command{"replay", "Does again what a live node recorded, or a random world with faults",
+            add_replay},
 #if TESSERA_WITH_LIVE
     Command{"launch", "Runs a network of nodes as processes on this machine", add_launch},
     Command{"node", "Runs one node as a live peer", add_node},
     Command{"status", "Asks running nodes how they are", add_status},
-    Command{"replay", "Drives a node through what a live one recorded", add_replay},
     Command{"keygen", "Makes the key pair by which a live node is known", add_keygen},
     Command{"roster", "Adds members to the file that lists them, removes and checks them",
             add_roster},
