@@ -11,7 +11,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 # Files compiled together shadow each other's names without harm, and look like headers to GCC.
 if(NOT TESSERA_UNITY STREQUAL "ON")
-  target_compile_options(tessera_flags INTERFACE -Wshadow)
+  target_compile_options(tessera_flags INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TESSERA_TOGETHER>>>:-Wshadow>)
 endif()
 if(TESSERA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_flags INTERFACE -Wno-subobject-linkage)

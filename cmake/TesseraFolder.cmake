@@ -43,8 +43,9 @@ function(tessera_folder name)
 
   if(TESSERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    if(together)
+    if(together OR "tests" IN_LIST TESSERA_UNITY)
       tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
+      set_target_properties(${name}_test PROPERTIES TESSERA_TOGETHER ON)
     endif()
     target_link_libraries(${name}_test PRIVATE
       tessera_${name} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
