@@ -43,7 +43,7 @@ function(tessera_folder name)
 
   if(TESSERA_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    if(together OR "tests" IN_LIST TESSERA_UNITY)
+    if(together OR ("tests" IN_LIST TESSERA_UNITY AND NOT FOLDER_ONE_PROCESS))
       tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
       set_target_properties(${name}_test PROPERTIES TESSERA_TOGETHER ON)
     endif()

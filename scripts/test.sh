@@ -54,6 +54,8 @@ build() {  # PRESET [TARGET...]
   # Sanitized code is there to find faults, not to be fast, and takes a third of the time to compile so.
   [[ $preset =~ ^(dev|tsan)$ ]] && flags=(-DTESSERA_UNITY=ON
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -Wno-maybe-uninitialized")
+  # The libraries are compiled file by file here, with every warning.
+  [[ $preset == release ]] && flags=(-DTESSERA_UNITY=tests)
   quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON "${flags[@]}" &&
     quietly "$preset-build" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
 }
