@@ -9,7 +9,7 @@
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
 # ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
 function(tessera_folder name)
-  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;USES_IF_BUILT;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
+  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   set(fuzzers ${sources})
