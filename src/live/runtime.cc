@@ -49,7 +49,7 @@ Instant Runtime::clock() const {
 }
 
 RunEnd Runtime::run() {
-  if (!restored_) gather();
+  if (!restored_) gather(), join();
   begin();
   while (!should_leave()) turn();
   // The last evaluation may still be under way, and its row belongs to the records; so may a
@@ -78,7 +78,6 @@ void Runtime::gather() {
 void Runtime::begin() {
   offset_ = from_seconds(system_seconds() - began_at_) - parts_.transport->now().time_since_epoch();
   saved_at_ = clock();
-  settled_ = restored_ || options_.helpers.empty();
   seen_ = node_->rounds_done();
   if (options_.evaluate_period > Duration::zero())
     periods_ = clock().time_since_epoch() / options_.evaluate_period;
@@ -87,6 +86,8 @@ void Runtime::begin() {
   // From here on the run's beginning is remembered.
   if (!restored_) checkpoint();
   give(Started{});
+  for (Incoming& early : too_early_) hear(std::move(early));
+  too_early_.clear();
 }
 
 void Runtime::tick() {
@@ -108,7 +109,6 @@ void Runtime::turn() {
   retry_held();
   receive();
   watch_peers();
-  ask_for_model();
   if (stop_asked_.load() && !stopping_since_) {
     stopping_since_ = clock();
     stopping_round_ = node_->rounds_done();
@@ -155,8 +155,8 @@ void Runtime::note_progress() {
 
 void Runtime::start_training() {
   ++trainings_posted_;
-  worker_.post([this, life = life_, wanted = std::move(*wanted_)]() mutable {
-    TrainingDone done{.life = life};
+  worker_.post([this, wanted = std::move(*wanted_)]() mutable {
+    TrainingDone done;
     TrainJob job{.node = parts_.id, .model = wanted.model, .random = wanted.random};
     const auto due = std::chrono::steady_clock::now() + options_.pace;
     try {
@@ -223,7 +223,6 @@ void Runtime::take_work_done() {
 void Runtime::on_done(TrainingDone done) {
   --trainings_posted_;
   if (done.failure) std::rethrow_exception(done.failure);
-  if (done.life != life_) return;
   give(std::move(done.trained));
 }
 
@@ -248,14 +247,17 @@ void Runtime::wake_node() {
 void Runtime::receive() {
   Duration nap = held_.empty() ? kLongestNap : std::chrono::milliseconds(2);
   if (!timers_.empty()) nap = std::clamp(timers_.top() - clock(), Duration::zero(), nap);
-  std::optional<Incoming> incoming = parts_.transport->receive(nap);
-  if (!incoming) return;
-  if (!is_control(incoming->bytes))
-    return give(
-        Arrived{incoming->from, {std::make_shared<const Bytes>(std::move(incoming->bytes)), 0}});
-  const Result<Control> control = decode_control(incoming->bytes, node_->model().size());
+  if (std::optional<Incoming> incoming = parts_.transport->receive(nap)) hear(std::move(*incoming));
+}
+
+void Runtime::hear(Incoming incoming) {
+  if (!is_control(incoming.bytes)) {
+    give(Arrived{incoming.from, {std::make_shared<const Bytes>(std::move(incoming.bytes)), 0}});
+    return;
+  }
+  const Result<Control> control = decode_control(incoming.bytes, node_->model().size());
   if (control.ok())
-    on_control(incoming->from, *control);
+    on_control(incoming.from, *control);
   else
     ++refused_control_;
 }

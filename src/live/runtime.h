@@ -118,7 +118,6 @@ class Runtime final : private Env {
 
  private:
   struct TrainingDone {
-    std::uint64_t life = 0;
     Trained trained{};
     std::exception_ptr failure{};
   };
@@ -156,6 +155,7 @@ class Runtime final : private Env {
   void wake_node();
   void retry_held();
   void receive();
+  void hear(Incoming incoming);
   void tick();
   void watch_peers();
   void tell_again(NodeId to);
@@ -164,7 +164,7 @@ class Runtime final : private Env {
   void save_last_told(Bytes& out) const;
   Result<void> load_last_told(ByteReader& in);
 
-  void ask_for_model();
+  void join();
   void on_control(NodeId from, const Control& control);
   void answer(NodeId from, const ModelRequest& request);
   void adopt(NodeId from, const ModelOffer& offer);
@@ -182,7 +182,6 @@ class Runtime final : private Env {
   std::priority_queue<Instant, std::vector<Instant>, std::greater<>> timers_;
   std::optional<TrainingWanted> wanted_;
   int trainings_posted_ = 0, evaluations_posted_ = 0;  // And not taken back yet.
-  std::uint64_t life_ = 0;  // Grows when a model is adopted; older trainings mean nothing then.
   // Turned away by a full queue. While there are any, the node is not told that it has trained.
   std::deque<std::pair<NodeId, std::shared_ptr<const Bytes>>> held_;
   std::map<NodeId, std::uint64_t> members_;  // Whom the transport knows, and how often it met them.
@@ -200,9 +199,8 @@ class Runtime final : private Env {
   Round stopping_round_ = 0;
   std::set<NodeId> finished_peers_;
 
-  std::size_t asked_ = 0;  // Helpers asked so far.
-  std::optional<Instant> asked_at_;
-  bool settled_ = false;  // Needs no model from others any more.
+  std::optional<NodeId> asked_;     // Who is to answer whether we are far behind.
+  std::deque<Incoming> too_early_;  // What came before the node was started.
 
   std::mutex done_mutex_;
   std::deque<WorkDone> done_;

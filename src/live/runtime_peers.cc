@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr Duration kAnswerWithin = std::chrono::seconds(5);
+constexpr Duration kJoinWithin = std::chrono::seconds(5);
+constexpr Duration kAskNap = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -26,23 +27,27 @@ void Runtime::watch_peers() {
   }
 }
 
-// One helper at a time, each for a while: most newcomers are content with the first answer.
-void Runtime::ask_for_model() {
-  if (settled_) return;
-  if (asked_at_ && clock() - *asked_at_ < kAnswerWithin) return;
-  if (node_->rounds_done() > 0 || (asked_at_ && asked_ >= options_.helpers.size())) {
-    settled_ = true;
-    return;
+// Asks one helper after the other until one says whether we are far behind. What it says besides
+// waits until the node is started.
+void Runtime::join() {
+  const Instant until = parts_.transport->now() + kJoinWithin;
+  for (const NodeId helper : options_.helpers) {
+    const std::vector<PeerState> peers = parts_.transport->peers();
+    const bool alive = std::any_of(peers.begin(), peers.end(), [&](const PeerState& peer) {
+      return peer.id == helper && peer.alive();
+    });
+    if (!alive || !parts_.transport->send(helper, encode_control(ModelRequest{0}))) continue;
+    asked_ = helper;
+    while (asked_ && parts_.transport->now() < until && !stop_asked_.load()) {
+      std::optional<Incoming> incoming = parts_.transport->receive(kAskNap);
+      if (incoming && is_control(incoming->bytes))
+        hear(std::move(*incoming));
+      else if (incoming)
+        too_early_.push_back(std::move(*incoming));
+    }
+    if (!asked_) return;
   }
-  for (std::size_t i = asked_; i < options_.helpers.size(); ++i) {
-    const NodeId helper = options_.helpers[i];
-    if (!members_.contains(helper) || !parts_.transport->peer(helper).alive()) continue;
-    std::swap(options_.helpers[asked_], options_.helpers[i]);
-    parts_.transport->send(options_.helpers[asked_++],
-                           encode_control(ModelRequest{node_->rounds_done()}));
-    asked_at_ = clock();
-    return;
-  }
+  asked_.reset();
 }
 
 void Runtime::on_control(NodeId from, const Control& control) {
@@ -51,12 +56,9 @@ void Runtime::on_control(NodeId from, const Control& control) {
   } else if (const auto* request = std::get_if<ModelRequest>(&control)) {
     answer(from, *request);
   } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
-    // Unasked for, or after all: not ours to take.
-    if (settled_ || !asked_at_ || options_.helpers[asked_ - 1] != from) return;
-    if (!offer->model.empty() && offer->rounds >= node_->rounds_done() + options_.far_behind)
-      adopt(from, *offer);
-    else
-      asked_at_ = clock() - kAnswerWithin;  // On to the next.
+    if (asked_ != from) return;  // Unasked for, or too late.
+    asked_.reset();
+    if (offer->rounds >= options_.far_behind && !offer->model.empty()) adopt(from, *offer);
   }
 }
 
@@ -69,17 +71,9 @@ void Runtime::answer(NodeId from, const ModelRequest& request) {
 void Runtime::adopt(NodeId from, const ModelOffer& offer) {
   parts_.observer->say(fmt::format("begins with the model of {}, which has completed {} rounds",
                                    parts_.transport->peer(from).name, offer.rounds));
-  settled_ = true;
   ++adoptions_;
-  ++life_;
-  timers_ = {};
-  wanted_.reset();
-  held_.clear();
-  last_told_.clear();
   node_ = parts_.make_node(offer.model);
-  seen_ = node_->rounds_done();
   parts_.observer->on_adopted(clock(), offer.model);
-  give(Started{});
 }
 
 bool Runtime::peers_are_done() const {

@@ -201,6 +201,7 @@ TEST_F(LiveRing, CrashesAreInvisibleWhenEveryRoundIsSaved) {
 TEST_F(LiveRing, ALatecomerIsGivenAModelAndJoins) {
   make("dpsgd:rounds=60,patience=100ms");
   nodes_[3]->options.helpers = {0, 2};
+  nodes_[3]->options.gather = kPatience;
   for (auto& node : nodes_) node->options.pace = std::chrono::milliseconds(10);
   std::vector<std::jthread> threads;
   for (const NodeId id : {0u, 1u, 2u}) threads.push_back(start(id));
