@@ -110,11 +110,11 @@ INSTANTIATE_TEST_SUITE_P(Recipes, LiveFashionMnist,
 
 TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
   expect_same_digest(
-      "--nodes=12 --model=quadratic:dimension=3000 --evaluate=every=50 "
-      "--protocol=dpsgd:rounds=100 --sharing=jwins",
+      "--nodes=8 --model=quadratic:dimension=3000 --evaluate=every=50 "
+      "--protocol=dpsgd:rounds=60 --sharing=jwins",
       quick_ +
           "--pace=20ms --checkpoint=0s --restart "
-          "--nemesis=for=5s,every=300ms,frozen=400ms,seed=3");
+          "--nemesis=for=3s,every=300ms,frozen=400ms,seed=3");
   EXPECT_NE(said("out").find("times killed"), std::string::npos) << said("out");
 }
 
