@@ -150,5 +150,12 @@ TEST(Keys, AFileWithoutAKeyIsRefused) {
   EXPECT_EQ(read_key_file(file).error().kind, "key");
 }
 
+// These four bytes made the parser of TOML run into undefined behaviour.
+TEST(Roster, IsWrittenInAsciiOnly) {
+  const Result<Roster> roster = Roster::parse("\n\n\xc5\xba");
+  ASSERT_FALSE(roster.ok());
+  EXPECT_EQ(roster.error().message, "line 3: a roster is written in ASCII letters only");
+}
+
 }  // namespace
 }  // namespace tessera
