@@ -25,7 +25,9 @@ case $set in
   async) experiments=(async "${rivals[@]/#/async_}") ;;
   no-stragglers)
     experiments=(async_stragglers0 async_adpsgd_pings_stragglers0 async_swift_scatter_stragglers0) ;;
-  movielens) experiments=(async_movielens "${rivals[@]/#/async_movielens_}") ;;
+  movielens)
+    target=loss=2
+    experiments=(async_movielens "${rivals[@]/#/async_movielens_}") ;;
   laptop) experiments=(fashion_async "${rivals[@]/#/fashion_async_}" fashion_async_dpsgd) ;;
   *)
     echo "results: choose one of jwins, async, no-stragglers, movielens, laptop" >&2

@@ -126,10 +126,11 @@ void Bench::verify(bool equal, std::string_view what) {
         fmt::format("bench: {} differs from its reference; no time is worth printing", what));
 }
 
-void Bench::goal(std::string_view what, double measured, double wanted) {
+void Bench::goal(std::string_view what, double measured, double wanted, std::string_view unit) {
   const bool reached = measured >= wanted;
-  goals_.push_back(
-      {fmt::format("{:<64} {:>8.2f}x  wanted {:>5.2f}x", what, measured, wanted), reached});
+  goals_.push_back({fmt::format("{:<64} {:>8.2f}{unit}  wanted {:>5.2f}{unit}", what, measured,
+                                wanted, fmt::arg("unit", unit)),
+                    reached});
 }
 
 void Bench::limit(std::string_view what, double measured, double at_most, std::string_view unit) {
@@ -141,7 +142,7 @@ void Bench::limit(std::string_view what, double measured, double at_most, std::s
 
 void Bench::print_goals() const {
   if (goals_.empty()) return;
-  fmt::print("\ngoals, as ratios in this run\n----------------------------\n");
+  fmt::print("\ngoals, as measured in this run\n------------------------------\n");
   for (const Goal& goal : goals_)
     fmt::print("{:<8} {}\n", goal.reached ? "reached" : "MISSED", goal.text);
 }

@@ -55,7 +55,7 @@ class Bench {
 
   // Records that `what` reached `measured` where `wanted` is asked for; printed together at the
   // end.
-  void goal(std::string_view what, double measured, double wanted);
+  void goal(std::string_view what, double measured, double wanted, std::string_view unit = "x");
   // The same for figures that should be small.
   void limit(std::string_view what, double measured, double at_most, std::string_view unit);
   void print_goals() const;

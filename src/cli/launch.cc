@@ -238,7 +238,10 @@ Action add_launch(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
-      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with checkpoints.");
+      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with checkpoints.\n\n"
+      "Examples:\n"
+      "  tessera launch experiments/toy.toml --processes=8 --out=runs/live\n"
+      "  tessera launch experiments/fashion_jwins.toml --processes=8 --restart");
   parser.add_option("--processes", arguments->processes,
                     "How many nodes, a process each; the same as --nodes");
   parser.add_option("--out", arguments->out,

@@ -28,7 +28,9 @@ Action add_node(CLI::App& parser) {
   parser.footer(
       "SIGTERM and Ctrl-C: finishes the round, writes a checkpoint, takes leave, exits with 0.\n"
       "Started again, it goes on from there. Exit codes: 0 done or stopped, 1 failed, 2 asked "
-      "wrongly.");
+      "wrongly.\n\n"
+      "Example:\n"
+      "  tessera node alice.toml --metrics=127.0.0.1:9464");
   return [arguments](const std::string& command_line) {
     const LiveSettings settings = read_live_settings(arguments->file, arguments->flags);
     const RunEnd end = run_live_node(settings, command_line);

@@ -57,6 +57,11 @@ Action add_status(CLI::App& parser) {
   parser.add_option("place", arguments->place,
                     "A node's folder or socket, or a launched run's folder (default: here)");
   parser.add_flag("--json", arguments->json, "For programs: one object per node");
+  parser.footer(
+      "Exit codes: 0 all asked have answered, 1 some have not, 2 asked wrongly.\n\n"
+      "Examples:\n"
+      "  tessera status runs/live\n"
+      "  tessera status --json /var/lib/tessera/alice");
   return [arguments](const std::string&) { return run(*arguments); };
 }
 

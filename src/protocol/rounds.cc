@@ -172,7 +172,8 @@ std::string Rounds::waiting_for() const {
   const auto heard = heard_.find(round_);
   for (const NodeId peer : sources_)
     if (heard == heard_.end() || heard->second.count(peer) == 0) silent.push_back(peer);
-  return fmt::format("round {} from nodes {}", round_, fmt::join(silent, ", "));
+  return fmt::format("round {} from node{} {}", round_, silent.size() == 1 ? "" : "s",
+                     fmt::join(silent, ", "));
 }
 
 void Rounds::save(Bytes& out) const {

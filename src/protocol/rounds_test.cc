@@ -85,7 +85,7 @@ TEST(Rounds, SaysWhomItWaitsFor) {
   middle.trains_to({0, 0});
   EXPECT_EQ(middle.node.waiting_for(), "round 0 from nodes 0, 2");
   middle.hears(0, 0, {0, 0});
-  EXPECT_EQ(middle.node.waiting_for(), "round 0 from nodes 2");
+  EXPECT_EQ(middle.node.waiting_for(), "round 0 from node 2");
 }
 
 // Steady waits of a second with a deviation that dies away: the limit comes down to the floor's

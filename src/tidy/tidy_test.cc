@@ -131,7 +131,9 @@ std::vector<Sample> good_samples() {
       {"randomness", "src/sim/a.cc",
        "Random random = root.fork(\"operand\"); // no rand"
        "()\n"},
-      {"paths", "docs/a.md", "https://example.org/home/page and build/work/x\n"},
+      {"paths", "docs/a.md",
+       "https://example.org/home/page and build/wor"
+       "k/x\n"},
       {"leftovers", "scripts/a.sh", "folder=$(mktemp -d tessera.XXXXXX)\n"},
       {"columns", "src/math/a.cc", "// " + std::string(97, 'x') + "\n"},
       {"columns", "src/math/a.cc",
