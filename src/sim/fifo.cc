@@ -45,9 +45,10 @@ class ParcelQueue {
 
 class Fifo final : public Network {
  public:
-  Fifo(NodeRates rates, Duration latency)
+  Fifo(NodeRates rates, Duration latency, HalfSent half_sent)
       : rates_(std::move(rates)),
         latency_(latency),
+        half_sent_(half_sent),
         senders_(rates_.nodes()),
         done_(rates_.nodes()) {}
 
@@ -63,16 +64,10 @@ class Fifo final : public Network {
   }
 
   void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    catch_up(now);
-    Sender& sender = senders_[from];
-    if (sender.queue.empty()) return;
-    outcomes.push_back({sender.queue.front().id, false, sent_of_front(sender, now)});
-    for (const Parcel& unsent : sender.queue.all().subspan(1))
-      outcomes.push_back({unsent.id, false, 0});
-    messages_ -= sender.queue.size();
-    sender.queue.clear();
-    sender.bytes = 0;
-    done_.set(from, kNever);
+    take_back(now, from, half_sent_, outcomes);
+  }
+  void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
+    take_back(now, from, HalfSent::kLost, outcomes);
   }
 
   Instant next() const override {
@@ -114,6 +109,22 @@ class Fifo final : public Network {
     double rate = 0;
     Instant since{};
   };
+
+  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Outcome>& outcomes) {
+    catch_up(now);
+    Sender& sender = senders_[from];
+    if (sender.queue.empty()) return;
+    const Parcel front = sender.queue.front();
+    const bool finishes = half_sent == HalfSent::kFinished;
+    if (!finishes) outcomes.push_back({front.id, false, sent_of_front(sender, now)});
+    for (const Parcel& unsent : sender.queue.all().subspan(1))
+      outcomes.push_back({unsent.id, false, 0});
+    messages_ -= sender.queue.size() - (finishes ? 1 : 0);
+    sender.queue.clear();
+    if (finishes) sender.queue.push_back(front);
+    sender.bytes = finishes ? front.bytes : 0;
+    if (!finishes) done_.set(from, kNever);
+  }
 
   static std::uint64_t sent_of_front(const Sender& sender, Instant now) {
     const auto size = static_cast<double>(sender.queue.front().bytes);
@@ -185,6 +196,7 @@ class Fifo final : public Network {
 
   NodeRates rates_;
   Duration latency_;
+  HalfSent half_sent_;
   std::vector<Sender> senders_;
   Earliest done_;  // When each sender's front has left.
   InFlight in_flight_;
@@ -240,7 +252,7 @@ Result<void> Fifo::load(ByteReader& in) {
 std::unique_ptr<Network> make_fifo(Options& options, const NetworkContext& context) {
   NodeRates rates = NodeRates::read(options, context, kDefaultRate);
   const Duration latency = options.duration("latency", kDefaultLatency);
-  return std::make_unique<Fifo>(std::move(rates), latency);
+  return std::make_unique<Fifo>(std::move(rates), latency, read_half_sent(options));
 }
 
 }  // namespace tessera

@@ -15,6 +15,7 @@ class Ideal final : public Network {
   }
   // All that was offered has left.
   void withdraw(Instant, NodeId, std::vector<Outcome>&) override {}
+  void cut_off(Instant, NodeId, std::vector<Outcome>&) override {}
   Instant next() const override { return arriving_.next(); }
   void advance(Instant now, std::vector<Outcome>& outcomes) override {
     const std::size_t begin = outcomes.size();

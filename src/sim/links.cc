@@ -14,16 +14,22 @@ constexpr std::uint32_t kNone = ~0u;
 
 class Links final : public Network {
  public:
-  Links(LinksParts parts, std::uint32_t parallel, double tolerance)
+  Links(LinksParts parts, std::uint32_t parallel, double tolerance, HalfSent half_sent)
       : nodes_(parts.rates.nodes()),
         rates_(std::move(parts.rates)),
         path_(std::move(parts.path)),
         parallel_(parallel),
+        half_sent_(half_sent),
         share_(capacities(), tolerance),
         senders_(nodes_) {}
 
   void offer(Instant now, const Parcel& parcel) override;
-  void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override;
+  void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
+    take_back(now, from, half_sent_, outcomes);
+  }
+  void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
+    take_back(now, from, HalfSent::kLost, outcomes);
+  }
   Instant next() const override {
     if (share_.unsolved()) return changed_at_;
     const Instant next = std::min(share_.next(), in_flight_.next());
@@ -85,12 +91,15 @@ class Links final : public Network {
   void finish(std::uint32_t message, Instant now);
   void finish_due(Instant now);
   void keep_up(Instant now);
+  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Outcome>& outcomes);
+  void drop(std::uint32_t message, Instant now, std::vector<Outcome>& outcomes);
   Result<void> load_connections(ByteReader& in, Sender& sender);
 
   std::uint32_t nodes_;
   NodeRates rates_;
   std::function<PathTraits(NodeId, NodeId)> path_;
   std::uint32_t parallel_;
+  HalfSent half_sent_;
   LinkShare share_;
   Instant changed_at_{};  // When share_ was last given something to solve.
   std::vector<Sender> senders_;
@@ -214,23 +223,36 @@ void Links::advance(Instant now, std::vector<Outcome>& outcomes) {
   sort_outcomes(outcomes, begin);
 }
 
-void Links::withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) {
+void Links::take_back(Instant now, NodeId from, HalfSent half_sent,
+                      std::vector<Outcome>& outcomes) {
   keep_up(now);
   finish_due(now);  // What has wholly left by now stays on its way.
   Sender& sender = senders_[from];
   if (sender.messages == 0) return;
   const std::size_t begin = outcomes.size();
-  for (const Connection& to : sender.connections)
-    for (std::uint32_t message = to.first; message != kNone;) {
-      const Message& dropped = messages_[message];
-      outcomes.push_back({dropped.parcel.id, false, bytes_sent(dropped, now)});
-      if (dropped.flow != kNone) share_.remove(dropped.flow);
-      free_.push_back(message);
-      message = dropped.next;
+  Sender rest;  // What goes through all the same.
+  for (Connection to : sender.connections) {
+    std::uint32_t message = to.first;
+    if (half_sent == HalfSent::kFinished && messages_[message].flow != kNone) {
+      message = std::exchange(messages_[to.first].next, kNone);
+      to.last = to.first;
+      rest.connections.push_back(to);
+      ++rest.under_way;
+      ++rest.messages;
+      rest.bytes += messages_[to.first].parcel.bytes;
     }
+    while (message != kNone) drop(std::exchange(message, messages_[message].next), now, outcomes);
+  }
   sort_outcomes(outcomes, begin);
-  sender = Sender{};
+  sender = std::move(rest);
   changed_at_ = now;
+}
+
+void Links::drop(std::uint32_t message, Instant now, std::vector<Outcome>& outcomes) {
+  const Message& dropped = messages_[message];
+  outcomes.push_back({dropped.parcel.id, false, bytes_sent(dropped, now)});
+  if (dropped.flow != kNone) share_.remove(dropped.flow);
+  free_.push_back(message);
 }
 
 std::uint64_t Links::bytes_sent(const Message& message, Instant now) const {
@@ -340,7 +362,7 @@ std::unique_ptr<Network> make_shared_links(Options& options, LinksParts parts) {
   else
     parallel = static_cast<std::uint32_t>(options.integer("parallel", parallel, between(1, 1e9)));
   const double tolerance = options.number("tolerance", 0.002, between(1e-9, 0.5));
-  return std::make_unique<Links>(std::move(parts), parallel, tolerance);
+  return std::make_unique<Links>(std::move(parts), parallel, tolerance, read_half_sent(options));
 }
 
 std::unique_ptr<Network> make_links(Options& options, const NetworkContext& context) {

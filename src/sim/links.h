@@ -29,7 +29,7 @@ struct LinksParts {
   std::function<PathTraits(NodeId from, NodeId to)> path{};
 };
 
-// Reads parallel= and tolerance= besides.
+// Reads parallel=, tolerance= and half_sent= besides.
 std::unique_ptr<Network> make_shared_links(Options& options, LinksParts parts);
 
 }  // namespace tessera

@@ -125,7 +125,10 @@ void Simulation::drop(MessageId id, std::uint64_t bytes_sent) {
 
 void Simulation::withdraw_all(NodeId from) {
   outcomes_.clear();
-  network_->withdraw(now_, from, outcomes_);
+  if (lives_[from].up)
+    network_->withdraw(now_, from, outcomes_);
+  else
+    network_->cut_off(now_, from, outcomes_);
   for (const Outcome& outcome : outcomes_) {
     CHECK(!outcome.delivered);
     drop(outcome.id, outcome.bytes_sent);

@@ -51,9 +51,11 @@ class Network {
   virtual ~Network() = default;
 
   virtual void offer(Instant now, const Parcel& parcel) = 0;
-  // Takes back whatever has not wholly left `from`, in its queue or half sent; appends an outcome
-  // for each. What has left and is still on its way arrives.
+  // Takes back what waits at `from`, and what is half sent unless the network lets it finish
+  // (half_sent=); appends an outcome for each. What has left and is still on its way arrives.
   virtual void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) = 0;
+  // The same for a node that is no more: nothing is left to finish.
+  virtual void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) = 0;
 
   virtual Instant next() const = 0;  // kNever when nothing will change by itself.
   virtual void advance(Instant now, std::vector<Outcome>& outcomes) = 0;

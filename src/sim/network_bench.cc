@@ -110,7 +110,8 @@ void bench_networks(Bench& bench) {
   bench.section("what arrives of it: 60 nodes, half of them stragglers, 100 rounds");
   for (const std::string_view network :
        {"fifo:", "links:parallel=1,", "links:parallel=2,", "links:parallel=4,", "links:parallel=8,",
-        "links:parallel=16,", "links:parallel=all,"})
+        "links:parallel=16,", "links:parallel=all,", "fifo:half_sent=finished,",
+        "links:half_sent=finished,", "links:parallel=all,half_sent=finished,"})
     (void)ns_per_message(bench, fmt::format("{}stragglers=30,slowdown=5", network), 60,
                          quick ? 3 : 100);
 }

@@ -36,6 +36,12 @@ std::vector<double> read_speeds(Options& options, std::uint32_t nodes, const Ran
   return speeds;
 }
 
+HalfSent read_half_sent(Options& options) {
+  constexpr std::array<std::string_view, 2> kWords = {"lost", "finished"};
+  return options.choice("half_sent", kWords, "lost") == "lost" ? HalfSent::kLost
+                                                               : HalfSent::kFinished;
+}
+
 NodeRates::NodeRates(std::vector<double> up, std::vector<double> down, Trace trace)
     : up_(std::move(up)), down_(std::move(down)), on_(up_.size(), true), trace_(std::move(trace)) {
   advance(Instant{});

@@ -20,6 +20,12 @@ inline constexpr Duration kDefaultLatency = std::chrono::milliseconds(1);
 // stragglers=, slowdown= and noise=; compute models slow down by the same numbers.
 std::vector<double> read_speeds(Options& options, std::uint32_t nodes, const Random& random);
 
+// What becomes of a message that its sender has begun to send when it takes back the rest.
+// DivShare's reference closes its connections, so it is lost; a TCP connection that is kept can
+// only finish it, as live nodes do.
+enum class HalfSent { kLost, kFinished };
+HalfSent read_half_sent(Options& options);  // half_sent=lost or finished.
+
 class NodeRates {
  public:
   // Rates by node, in bytes per second.

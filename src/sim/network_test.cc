@@ -139,6 +139,33 @@ TEST(Withdrawing, CountsWhatWasSentInVain) {
   }
 }
 
+// The same where what was begun goes through: it leaves at 2 ms. A node that is no more finishes
+// nothing.
+TEST(Withdrawing, LetsWhatWasBegunGoThroughWhereAsked) {
+  for (const char* spec : {"fifo:up=1MB/s,latency=9ms,half_sent=finished",
+                           "links:up=1MB/s,latency=9ms,parallel=1,half_sent=finished"})
+    for (const bool crashed : {false, true}) {
+      const auto network = network_of(spec);
+      for (MessageId id = 0; id < 3; ++id)
+        network->offer(Instant{},
+                       {.id = id, .from = 0, .to = static_cast<NodeId>(1 + id), .bytes = 1000});
+      std::vector<Outcome> outcomes;
+      while (network->next() <= Instant(1400us)) network->advance(network->next(), outcomes);
+      crashed ? network->cut_off(Instant(1400us), 0, outcomes)
+              : network->withdraw(Instant(1400us), 0, outcomes);
+      EXPECT_EQ(outcomes.size(), crashed ? 2u : 1u) << spec;
+      EXPECT_EQ(outcomes.back().id, 2u);
+      EXPECT_EQ(network->queued(0, Instant(1400us)), crashed ? 0u : 1u);
+      EXPECT_EQ(network->queued_bytes(0, Instant(1400us)), crashed ? 0u : 600u);
+      network->offer(Instant(1400us), {.id = 3, .from = 0, .to = 1, .bytes = 1000});
+      const std::map<MessageId, Instant> rest =
+          crashed ? std::map<MessageId, Instant>{{0, Instant(10ms)}, {3, Instant(11400us)}}
+                  : std::map<MessageId, Instant>{
+                        {0, Instant(10ms)}, {1, Instant(11ms)}, {3, Instant(12ms)}};
+      EXPECT_EQ(arrivals(*network), rest) << spec;
+    }
+}
+
 // The ten regions over 60 nodes: six each, Cape Town first. Nodes 0 and 59 are in Cape Town and
 // Oregon (36 Mbit/s), 0 and 1 both in Cape Town (1 Gbit/s); latency 1 ms.
 TEST(Matrix, DealsNodesToPlacesInBlocks) {
@@ -215,7 +242,8 @@ std::vector<std::string> every_network() {
   const std::string matrix = "matrix:file=" + source_file("experiments/regions10.csv");
   for (const std::string spec :
        {"fifo:up=1MB/s,stragglers=4", "links:up=1MB/s,parallel=all,stragglers=4,slow=up",
-        "links:up=1MB/s,parallel=1,latency=0", "links:up=2MB/s,parallel=3,tolerance=0.000001"})
+        "links:up=1MB/s,parallel=1,latency=0", "links:up=2MB/s,parallel=3,tolerance=0.000001",
+        "fifo:up=1MB/s,half_sent=finished", "links:up=1MB/s,stragglers=4,half_sent=finished"})
     specs.push_back(spec);
   specs.push_back(matrix + ",up=2MB/s,parallel=2");
   for (const std::string spec : {"fifo:trace=", "links:trace="})
@@ -226,7 +254,10 @@ std::vector<std::string> every_network() {
 // Random offers, withdrawals and steps of the clock; remembers what became of every message.
 class Rehearsal {
  public:
-  Rehearsal(std::string_view spec, std::uint64_t seed) : network(network_of(spec)), random_(seed) {}
+  Rehearsal(std::string_view spec, std::uint64_t seed)
+      : network(network_of(spec)),
+        finishes_(spec.find("half_sent=finished") != spec.npos),
+        random_(seed) {}
 
   void step() {
     const Instant next = network->next();
@@ -292,25 +323,30 @@ class Rehearsal {
     }
   }
 
-  // What is taken back is what was queued, message for message and byte for byte.
-  void withdraw(NodeId from) {
+  // What is taken back is what was queued and is no more, message for message and byte for byte.
+  void take_back(NodeId from, bool crashed) {
     if (network->next() <= now_) record([&](auto& outcomes) { network->advance(now_, outcomes); });
     const std::size_t queued = network->queued(from, now_), before = told.size();
     const std::uint64_t queued_bytes = network->queued_bytes(from, now_);
     const std::uint64_t dropped_before = dropped_bytes;
-    record([&](auto& outcomes) { network->withdraw(now_, from, outcomes); });
-    ASSERT_EQ(told.size() - before, queued);
+    record([&](auto& outcomes) {
+      crashed ? network->cut_off(now_, from, outcomes) : network->withdraw(now_, from, outcomes);
+    });
+    if (crashed || !finishes_) {
+      ASSERT_EQ(network->queued(from, now_), 0u);
+      ASSERT_EQ(network->queued_bytes(from, now_), 0u);
+    }
+    ASSERT_EQ(told.size() - before, queued - network->queued(from, now_));
     std::uint64_t in_vain = 0;
     for (std::size_t i = before; i < told.size(); ++i) in_vain += told[i].bytes_sent;
-    ASSERT_EQ(dropped_bytes - dropped_before - in_vain, queued_bytes);
-    ASSERT_EQ(network->queued(from, now_), 0u);
-    ASSERT_EQ(network->queued_bytes(from, now_), 0u);
+    ASSERT_EQ(dropped_bytes - dropped_before - in_vain,
+              queued_bytes - network->queued_bytes(from, now_));
   }
 
   void act() {
     const auto from = static_cast<NodeId>(random_.below(kNodes));
     if (random_.below(6) == 0) {
-      withdraw(from);
+      take_back(from, random_.below(4) == 0);
       return;
     }
     for (std::uint64_t left = 1 + random_.below(8); left > 0; --left) {
@@ -322,6 +358,7 @@ class Rehearsal {
     }
   }
 
+  bool finishes_;
   Random random_;
   Instant now_{};
   MessageId next_id_ = 0;
@@ -439,6 +476,7 @@ TEST(BadNetworks, AreRefusedInPlainWords) {
   expect_refusal("links:stragglers=2,slowdown=0.5", "must be");
   expect_refusal("links:noise=2", "must be");
   expect_refusal("links:slow=left", "not one of");
+  expect_refusal("links:half_sent=maybe", "not one of");
   expect_refusal("links:parallel=0", "must be");
   expect_refusal("links:parallel=many", "whole number");
   expect_refusal("links:tolerance=0", "must be");
