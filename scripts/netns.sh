@@ -70,7 +70,7 @@ simulated() {  # NAME FLAG...
   local name=$1 rate=$((fast_rate * 1000 * 1448 / 1514))
   shift
   "$program" sim "${common[@]}" "$@" --compute=constant:round=$pace \
-    --network="links:up=${rate}kbit/s,latency=0.1ms,parallel=8,stragglers=$slow,slowdown=$((fast_rate / slow_rate)),noise=0" \
+    --network="links:up=${rate}kbit/s,latency=0.1ms,parallel=8,stragglers=$slow,slowdown=$((fast_rate / slow_rate)),noise=0,half_sent=finished" \
     --out="$out/$name-sim" --overwrite --quiet
 }
 
@@ -83,9 +83,8 @@ main() {
   trap cleanup EXIT
   make_network
   mkdir -p "$out"
-  live dpsgd "${dpsgd[@]}" --link=silence=5s/20s
-  # Little is let out at once, so that what DivShare takes back has not left already.
-  live divshare "${divshare[@]}" --link=silence=5s/20s,in_flight=128KiB
+  live dpsgd "${dpsgd[@]}"
+  live divshare "${divshare[@]}"
   simulated dpsgd "${dpsgd[@]}"
   simulated divshare "${divshare[@]}"
   python3 scripts/netns_table.py "$out" "$out/loss.svg"

@@ -28,7 +28,8 @@ constexpr std::array kKeys = {
             &LiveSettings::gather},
     LiveKey{"linger", "How long to stay for others when finished (default: 30s)",
             &LiveSettings::linger},
-    LiveKey{"link", "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB",
+    LiveKey{"link",
+            "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB,slack=50ms",
             &LiveSettings::link},
     LiveKey{"metrics", "Answer Prometheus at this loopback address", &LiveSettings::metrics},
     LiveKey{"record", "Write every event to this file, for tessera replay", &LiveSettings::record,
@@ -139,6 +140,7 @@ void apply_link_options(std::string_view text, TransportOptions& link) {
   take_range(options, "retry", link.retry_first, link.retry_ceiling);
   link.queue_bytes = options.size_bytes("queue", link.queue_bytes);
   link.in_flight_bytes = options.size_bytes("in_flight", link.in_flight_bytes);
+  link.slack = options.duration("slack", link.slack);
   link.message_bytes_max = options.size_bytes("message_max", link.message_bytes_max);
   link.linger = options.duration("linger", link.linger);
   options.done();

@@ -56,8 +56,8 @@ LiveSettings read_live_settings(const std::filesystem::path& path,
                                 const std::map<std::string, std::string>& flags);
 std::string to_toml(const LiveSettings& settings);  // Without the experiment's own keys.
 
-// "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB": what links are told
-// besides what the experiment says. Throws std::invalid_argument.
+// "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB,slack=50ms": what
+// links are told besides what the experiment says. Throws std::invalid_argument.
 void apply_link_options(std::string_view text, TransportOptions& options);
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ struct HeadWriter {
   void operator()(const Welcome& f) { put(kWelcome, f.session, f.next, f.window); }
   void operator()(const Reject& f) { put(kReject, static_cast<std::uint8_t>(f.reason)); }
   void operator()(const Chunk& f) { put(kChunk, f.number, f.total, f.offset); }
-  void operator()(const Ack& f) { put(kAck, f.session, f.received, f.released); }
+  void operator()(const Ack& f) { put(kAck, f.session, f.received, f.released, f.at); }
   void operator()(const Heartbeat&) { put(kHeartbeat); }
   void operator()(const Goodbye&) { put(kGoodbye); }
 };
@@ -66,6 +66,7 @@ Frame read_ack(ByteReader& in) {
   ack.session = in.get<std::uint64_t>();
   ack.received = in.get<std::uint64_t>();
   ack.released = in.get<std::uint64_t>();
+  ack.at = in.get<std::uint64_t>();
   return ack;
 }
 

@@ -25,7 +25,7 @@
 namespace tessera {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4C535354;  // "TSSL"
-inline constexpr std::uint16_t kLinkVersion = 1;
+inline constexpr std::uint16_t kLinkVersion = 2;
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;  // Of payload.
 
 // Why a hello is turned down; the numbers are on the wire.
@@ -60,6 +60,7 @@ struct Ack {
   std::uint64_t session = 0;
   std::uint64_t received = 0;  // The last chunk received.
   std::uint64_t released = 0;  // The last chunk of the messages taken; at most `received`.
+  std::uint64_t at = 0;        // When `received` came, in ns of the receiver's own clock.
   bool operator==(const Ack&) const = default;
 };
 struct Heartbeat {

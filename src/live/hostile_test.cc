@@ -166,7 +166,7 @@ TEST_P(HostileMember, TruncatedFlippedAndRepeatedFrames) {
   const std::vector<Bytes> samples = {
       chunk,
       encode(Chunk{2, message->size(), 0, *message}),
-      encode(Ack{5, 1, 1}),
+      encode(Ack{5, 1, 1, 0}),
       encode(Hello{.run = options.run, .dimension = options.dimension, .session = 5}),
       encode(Welcome{5, 1, 1}),
       encode(Reject{}),

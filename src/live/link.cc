@@ -14,6 +14,7 @@ Link::Link(Member member, const TransportOptions& options, std::uint64_t session
       session_(session),
       refusals_(refusals),
       outbox_({options.policy, options.queue_bytes, options.in_flight_bytes, options.chunk_bytes}),
+      window_(options.slack),
       inbox_({options.message_bytes_max, options.message_bytes_max + options.held_bytes_extra}),
       arrivals_({options.heartbeat_interval, options.deviations, options.silence_floor,
                  options.silence_ceiling}) {}
@@ -87,7 +88,11 @@ std::optional<Frame> Link::next_frame(Instant now) {
     last_heartbeat_ = now;
     return Heartbeat{};
   }
-  if (const std::optional<Chunk> chunk = outbox_.next()) return *chunk;
+  const std::size_t before = outbox_.unconfirmed_bytes();
+  if (const std::optional<Chunk> chunk = outbox_.next(window_.bytes())) {
+    window_.sent(now, chunk->number, before, outbox_.unconfirmed_bytes());
+    return *chunk;
+  }
   if (leaving_ && outbox_.empty()) {
     goodbye_said_ = true;
     return Goodbye{};
@@ -116,6 +121,7 @@ void Link::on_welcome(Instant now, const Welcome& welcome) {
     ++connections_;
     last_heartbeat_.reset();
   }
+  window_.forget();
   last_answer_ = now;
   become(PeerCondition::alive, {});
   heard(now);
@@ -125,6 +131,7 @@ void Link::on_ack(Instant now, const Ack& ack) {
   if (phase_ != Phase::open || ack.session != session_ ||
       !outbox_.confirm(ack.received, ack.released))
     return refuse("answer");
+  window_.confirmed(now, ack.received, ack.at);
   last_answer_ = now;
   heard(now);
 }
@@ -197,6 +204,7 @@ void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
 
 void Link::on_chunk(Instant now, const Chunk& chunk) {
   heard(now);
+  chunk_at_ = now;
   const std::size_t waiting = inbox_.waiting();
   const std::string_view fault = inbox_.add(chunk);
   messages_in_ += inbox_.waiting() - waiting;
@@ -216,7 +224,8 @@ std::optional<Link::Answer> Link::next_answer() {
   if (!ack_due_ || route_.empty()) return std::nullopt;
   ack_due_ = false;
   taken_bytes_ = 0;
-  return Answer{route_, Ack{inbox_.session(), inbox_.received(), inbox_.released()}};
+  const auto at = static_cast<std::uint64_t>(chunk_at_.time_since_epoch().count());
+  return Answer{route_, Ack{inbox_.session(), inbox_.received(), inbox_.released(), at}};
 }
 
 std::optional<Bytes> Link::take() {
@@ -262,8 +271,10 @@ PeerState Link::state() const {
   state.reason = reason_;
   state.last_heard = last_heard_;
   state.deadline = arrivals_.deadline();
+  state.queued = outbox_.queued();
   state.queued_bytes = outbox_.queued_bytes();
   state.unconfirmed_bytes = outbox_.unconfirmed_bytes();
+  state.window_bytes = std::min(window_.bytes(), options_.in_flight_bytes);
   state.held_bytes = inbox_.held_bytes();
   state.messages_out = outbox_.messages_confirmed();
   state.messages_in = messages_in_;

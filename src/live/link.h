@@ -26,6 +26,7 @@
 #include "live/inbox.h"
 #include "live/outbox.h"
 #include "live/transport.h"
+#include "live/window.h"
 
 namespace tessera {
 
@@ -96,6 +97,7 @@ class Link {
   std::uint64_t session_;
   Refusals& refusals_;
   Outbox outbox_;
+  Window window_;
   Inbox inbox_;
   Arrivals arrivals_;
 
@@ -113,6 +115,7 @@ class Link {
   std::optional<Answer> answer_;  // A welcome or rejection that is due.
   bool ack_due_ = false;
   std::size_t taken_bytes_ = 0;  // Since the last ack.
+  Instant chunk_at_{};           // When the last chunk came.
   Instant last_resync_{};
 
   PeerCondition condition_ = PeerCondition::connecting;

@@ -375,7 +375,7 @@ TEST(Link, EveryBreachIsCountedByName) {
       {"dimension", with([](Hello& h) { h.dimension = 11; })},
       {"magic", with([](Hello& h) { h.session = 0; })},
       {"magic", with([](Hello& h) { h.oldest = 0; })},
-      {"direction", encode(Ack{5, 0, 0})},
+      {"direction", encode(Ack{5, 0, 0, 0})},
       {"direction", encode(Welcome{5, 1, 1})},
       {"gap", encode(Chunk{2, 100, 0, payload})},
       {"oversized", encode(Chunk{1, 1ull << 60, 0, payload})},
@@ -407,11 +407,11 @@ TEST(Link, AnswersThatMakeNoSenseAreRefused) {
   link.next_frame(Instant{});
   link.on_answer(Instant{}, encode(Welcome{99, 1, 1000}));   // To another session.
   link.on_answer(Instant{}, encode(Welcome{11, 50, 1000}));  // A chunk that is not ours.
-  link.on_answer(Instant{}, encode(Ack{11, 0, 0}));          // Before the welcome.
+  link.on_answer(Instant{}, encode(Ack{11, 0, 0, 0}));       // Before the welcome.
   EXPECT_EQ(refusals, (Refusals{{"answer", 4}}));
   link.on_answer(Instant{}, encode(Welcome{11, 1, 1000}));
   EXPECT_TRUE(link.open());
-  link.on_answer(Instant{}, encode(Ack{11, 7, 0}));
+  link.on_answer(Instant{}, encode(Ack{11, 7, 0, 0}));
   link.on_answer(Instant{}, encode(Heartbeat{}));
   EXPECT_EQ(refusals, (Refusals{{"answer", 5}, {"direction", 1}}));
 }

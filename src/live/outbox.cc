@@ -1,8 +1,14 @@
 #include "live/outbox.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tessera {
+namespace {
+
+constexpr std::size_t kSmallestChunk = 16 << 10;
+
+}  // namespace
 
 bool Outbox::push(std::shared_ptr<const Bytes> message) {
   CHECK(message != nullptr);
@@ -27,9 +33,10 @@ void Outbox::drop_unsent() {
   queued_bytes_ = 0;
 }
 
-std::uint64_t Outbox::chunks_of(const Bytes& message) const {
-  return std::max<std::uint64_t>(1,
-                                 (message.size() + limits_.chunk_bytes - 1) / limits_.chunk_bytes);
+// Four of them fill the window: what comes between two of them waits for a part of the slack only.
+std::size_t Outbox::chunk_for(std::size_t window) const {
+  const std::size_t most = limits_.chunk_bytes;
+  return std::clamp(std::bit_floor(window / 4), std::min(kSmallestChunk, most), most);
 }
 
 std::size_t Outbox::index_of(std::uint64_t number) const {
@@ -44,40 +51,41 @@ std::size_t Outbox::index_of(std::uint64_t number) const {
 std::uint64_t Outbox::position_of(std::uint64_t number) const {
   if (number == end_) return end_position_;
   const Begun& begun = begun_[index_of(number)];
-  return begun.position + (number - begun.first) * (limits_.chunk_bytes + kChunkCharge);
+  return begun.position + (number - begun.first) * (begun.chunk + kChunkCharge);
 }
 
-bool Outbox::allows(std::uint64_t cost) const {
+bool Outbox::allows(std::uint64_t cost, std::size_t window) const {
   const std::uint64_t in_flight = sent_position_ - received_position_;
   const std::uint64_t held = sent_position_ - released_position_;
   // Something must be able to move, whatever the limits.
-  return (in_flight == 0 || in_flight + cost <= limits_.in_flight_bytes) &&
-         (held == 0 || held + cost <= window_);
+  return (in_flight == 0 || (in_flight < window && in_flight + cost <= limits_.in_flight_bytes)) &&
+         (held == 0 || held + cost <= held_at_most_);
 }
 
-void Outbox::begin_next_message() {
+void Outbox::begin_next_message(std::size_t chunk) {
   std::shared_ptr<const Bytes> message = std::move(waiting_.front());
   waiting_.pop_front();
   queued_bytes_ -= message->size() + kChunkCharge;
-  const std::uint64_t count = chunks_of(*message);
   const std::uint64_t size = message->size();
-  begun_.push_back({std::move(message), end_, count, end_position_});
+  const std::uint64_t count = std::max<std::uint64_t>(1, (size + chunk - 1) / chunk);
+  begun_.push_back({std::move(message), end_, count, chunk, end_position_});
   end_ += count;
   end_position_ += size + count * kChunkCharge;
 }
 
-std::optional<Chunk> Outbox::next() {
+std::optional<Chunk> Outbox::next(std::size_t window) {
   if (next_ == end_) {
     if (waiting_.empty()) return std::nullopt;
     // Not begun before its first chunk may go: until then it can still be dropped.
-    const std::size_t first = std::min(waiting_.front()->size(), limits_.chunk_bytes);
-    if (!allows(first + kChunkCharge)) return std::nullopt;
-    begin_next_message();
+    const std::size_t chunk = chunk_for(window);
+    const std::size_t first = std::min(waiting_.front()->size(), chunk);
+    if (!allows(first + kChunkCharge, window)) return std::nullopt;
+    begin_next_message(chunk);
   }
   const Begun& begun = begun_[index_of(next_)];
-  const std::size_t offset = (next_ - begun.first) * limits_.chunk_bytes;
-  const std::size_t length = std::min(begun.message->size() - offset, limits_.chunk_bytes);
-  if (!allows(length + kChunkCharge)) return std::nullopt;
+  const std::size_t offset = (next_ - begun.first) * begun.chunk;
+  const std::size_t length = std::min(begun.message->size() - offset, begun.chunk);
+  if (!allows(length + kChunkCharge, window)) return std::nullopt;
   sent_position_ += length + kChunkCharge;
   return Chunk{next_++, begun.message->size(), offset,
                ByteSpan(*begun.message).subspan(offset, length)};
@@ -107,7 +115,7 @@ bool Outbox::confirm(std::uint64_t received, std::uint64_t released) {
 }
 
 bool Outbox::resume(std::uint64_t next, std::uint64_t window) {
-  window_ = window;
+  held_at_most_ = window;
   if (next < oldest_ || next > end_) return false;
   next_ = next;
   sent_position_ = position_of(next);

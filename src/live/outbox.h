@@ -28,9 +28,9 @@ class Outbox {
   bool has_room() const { return queued_bytes_ < limits_.queue_bytes; }
   void drop_unsent();
 
-  // The next chunk to put on the wire, when the limits allow one now. Its payload lives until the
-  // chunk is confirmed.
-  std::optional<Chunk> next();
+  // The next chunk to put on the wire, when the limits allow one now and less than `window` is on
+  // the wire. Its payload lives until the chunk is confirmed.
+  std::optional<Chunk> next(std::size_t window = ~std::size_t{0});
 
   // The peer received chunks up to `received` and holds none up to `released` any more. Numbers
   // that cannot be are ignored and answered with false.
@@ -43,7 +43,9 @@ class Outbox {
   std::uint64_t oldest() const { return oldest_; }
 
   bool empty() const { return waiting_.empty() && oldest_ == end_; }
-  std::size_t queued_bytes() const { return queued_bytes_; }  // Of messages not begun.
+  // Messages not begun.
+  std::size_t queued() const { return waiting_.size(); }
+  std::size_t queued_bytes() const { return queued_bytes_ - waiting_.size() * kChunkCharge; }
   std::size_t unconfirmed_bytes() const { return sent_position_ - received_position_; }
   std::uint64_t messages_confirmed() const { return messages_confirmed_; }
   std::uint64_t turned_away() const { return turned_away_; }
@@ -56,16 +58,17 @@ class Outbox {
     std::shared_ptr<const Bytes> message{};
     std::uint64_t first = 0;     // Number of its first chunk,
     std::uint64_t count = 0;     // how many it has,
+    std::size_t chunk = 0;       // how long they are, but for the last,
     std::uint64_t position = 0;  // and what all chunks before it count for.
   };
-  std::uint64_t chunks_of(const Bytes& message) const;
+  std::size_t chunk_for(std::size_t window) const;
   std::uint64_t position_of(std::uint64_t number) const;
   std::size_t index_of(std::uint64_t number) const;  // Of the message it belongs to.
-  bool allows(std::uint64_t cost) const;
-  void begin_next_message();
+  bool allows(std::uint64_t cost, std::size_t window) const;
+  void begin_next_message(std::size_t chunk);
 
   Limits limits_;
-  std::uint64_t window_ = ~0ull;
+  std::uint64_t held_at_most_ = ~0ull;  // By the peer.
   std::deque<std::shared_ptr<const Bytes>> waiting_;
   std::deque<Begun> begun_;
   std::uint64_t end_ = 1;           // One past the last chunk of the messages begun,
@@ -75,7 +78,7 @@ class Outbox {
   // What all chunks up to those three count for: the differences are what is out there.
   std::uint64_t sent_position_ = 0, received_position_ = 0, released_position_ = 0;
   std::uint64_t oldest_ = 1;
-  std::size_t queued_bytes_ = 0;
+  std::size_t queued_bytes_ = 0;  // What the waiting count for.
   std::uint64_t messages_confirmed_ = 0, turned_away_ = 0, superseded_ = 0;
 };
 

@@ -182,10 +182,12 @@ void Runtime::evaluate_in_time() {
 
 void Runtime::evaluate(Round label, Instant at) {
   ++evaluations_posted_;
-  RuntimeRow row{.round = label,
-                 .seconds = to_seconds(at.time_since_epoch()),
-                 .train_loss = node_->last_loss(),
-                 .sent = sent_};
+  RuntimeRow row{
+      .round = label,
+      .seconds = to_seconds(at.time_since_epoch()),
+      .train_loss = node_->last_loss(),
+      // A round's row counts what the round has to send, a moment's what has left by then.
+      .sent = options_.evaluate_period > Duration::zero() ? left() : sent_};
   worker_.post([this, row, model = node_->model()]() mutable {
     EvaluationDone done{.row = row};
     const std::span<const float> view(model);
@@ -302,28 +304,26 @@ void Runtime::tell_again(NodeId to) {
   for (const auto& message : told->second) parts_.transport->send(to, message);
 }
 
+// What was sent, but for what is still here. Which part of that is values is not known; the usual
+// one.
+SentCounts Runtime::left() const {
+  SentCounts left = sent_;
+  for (const PeerState& peer : parts_.transport->peers()) {
+    left.messages -= std::min<std::uint64_t>(peer.queued, left.messages);
+    left.bytes -= std::min<std::uint64_t>(peer.queued_bytes, left.bytes);
+  }
+  if (left.bytes < sent_.bytes)
+    left.value_bytes = static_cast<std::uint64_t>(static_cast<double>(sent_.value_bytes) *
+                                                  static_cast<double>(left.bytes) /
+                                                  static_cast<double>(sent_.bytes));
+  return left;
+}
+
 void Runtime::drop_unsent() {
-  const auto waiting = [this] {
-    std::pair<std::uint64_t, std::uint64_t> bytes_and_superseded;
-    for (const PeerState& peer : parts_.transport->peers()) {
-      bytes_and_superseded.first += peer.queued_bytes;
-      bytes_and_superseded.second += peer.superseded;
-    }
-    return bytes_and_superseded;
-  };
-  const auto before = waiting();
   held_.clear();
+  // A message may leave in between, and is not counted then.
+  sent_ = left();
   parts_.transport->drop_unsent();
-  const auto after = waiting();
-  // What is taken back was not sent. Which part of it was values is not known; the usual one.
-  const std::uint64_t bytes =
-      std::min(before.first - std::min(before.first, after.first), sent_.bytes);
-  if (bytes == 0) return;
-  sent_.value_bytes -=
-      static_cast<std::uint64_t>(static_cast<double>(sent_.value_bytes) *
-                                 static_cast<double>(bytes) / static_cast<double>(sent_.bytes));
-  sent_.bytes -= bytes;
-  sent_.messages -= std::min(after.second - before.second, sent_.messages);
 }
 
 void Runtime::retry_held() {

@@ -159,6 +159,7 @@ class Runtime final : private Env {
   void tick();
   void watch_peers();
   void tell_again(NodeId to);
+  SentCounts left() const;
   bool should_leave() const;
   void checkpoint();
   void save_last_told(Bytes& out) const;

@@ -44,13 +44,17 @@ struct TransportOptions {
   // Per peer. Under back_pressure a message is taken while the queue is below this, whatever its
   // own size, so that a model larger than the queue still goes through.
   std::size_t queue_bytes = 64 << 20;
-  // Sent but not yet confirmed, per peer: what drop_unsent() can no longer take back. Below the
-  // product of bandwidth and round trip it limits throughput.
+  // Sent but not yet confirmed, per peer: what drop_unsent() can no longer take back. As much as
+  // keeps the path busy is let out, and what waits on it for `slack` (window.h); never more than
+  // this.
   std::size_t in_flight_bytes = 4 << 20;
+  Duration slack = std::chrono::milliseconds(50);
   // The longest message a peer may send us, and what we hold for it at most beyond one message.
   std::size_t message_bytes_max = 256 << 20;
   std::size_t held_bytes_extra = 16 << 20;
-  std::size_t chunk_bytes = 1 << 20;  // The most that travels in one piece.
+  // The most that travels in one piece. On slow paths pieces are smaller, so that heartbeats come
+  // through between them.
+  std::size_t chunk_bytes = 1 << 20;
 
   // A peer is silent when nothing came from it for mean + deviations * deviation of the gaps
   // between its heartbeats, but at least the floor and at most the ceiling.
@@ -88,8 +92,9 @@ struct PeerState {
   std::string reason{};                             // One sentence for people: why it is not alive.
   Instant last_heard{};                             // By Transport::now(); zero when never.
   Duration deadline{};                              // How long it may be silent, as learnt so far.
-  std::size_t queued_bytes = 0;                     // Accepted by send(), not yet on the wire.
-  std::size_t unconfirmed_bytes = 0;                // On the wire.
+  std::size_t queued = 0, queued_bytes = 0;         // Accepted by send(), not yet on the wire.
+  std::size_t unconfirmed_bytes = 0;                // On the wire,
+  std::size_t window_bytes = 0;                     // and how much may be.
   std::size_t held_bytes = 0;                       // From it, not yet taken by receive().
   std::uint64_t messages_out = 0, messages_in = 0;  // Whole ones; out when confirmed.
   std::uint64_t bytes_out = 0, bytes_in = 0;        // Of all frames, heartbeats too.
