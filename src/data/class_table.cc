@@ -40,7 +40,8 @@ std::vector<std::size_t> shown_classes(const ClassCounts& counts) {
     if (all[c] > 0) classes.push_back(c);
   const auto commoner = [&](std::size_t a, std::size_t b) { return all[a] > all[b]; };
   std::stable_sort(classes.begin(), classes.end(), commoner);
-  classes.resize(std::min(classes.size(), kMostClasses));
+  if (classes.size() > kMostClasses)
+    classes.erase(classes.begin() + static_cast<std::ptrdiff_t>(kMostClasses), classes.end());
   std::sort(classes.begin(), classes.end());
   return classes;
 }

@@ -218,7 +218,7 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
       if (const auto fine = auditor.check_nodes(); !fine.ok()) return fine.error();
       const double now_s = std::max(kHealAt, to_seconds(simulation.now().time_since_epoch()));
       for (NodeId id = 0; id < simulation.node_count(); ++id)
-        if (simulation.is_up(id)) healed.try_emplace(id, simulation.node(id).rounds_done(), now_s);
+        if (simulation.is_up(id)) healed.insert({id, {simulation.node(id).rounds_done(), now_s}});
     }
     if (!simulation.step(nobody)) break;
     ++story.events;
