@@ -2,21 +2,17 @@
 
 scripts/netns_table.py FOLDER [FIGURE.svg]
 """
-import json
-import math
 import pathlib
 import sys
 
+import curves
+
 RUNS = {
-    "dpsgd-live": ("D-PSGD, measured", "#b4432f", ""),
-    "dpsgd-sim": ("D-PSGD, simulated", "#b4432f", "6 4"),
-    "divshare-live": ("DivShare, measured", "#2f6db4", ""),
-    "divshare-sim": ("DivShare, simulated", "#2f6db4", "6 4"),
+    "D-PSGD, measured": "dpsgd-live",
+    "D-PSGD, simulated~": "dpsgd-sim",
+    "DivShare, measured": "divshare-live",
+    "DivShare, simulated~": "divshare-sim",
 }
-
-
-def rows(folder):
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def time_to(loss, table):
@@ -52,46 +48,12 @@ def print_table(runs):
          simulated[-1]["bytes_sent_per_node"] / mib, "MiB")
 
 
-def figure(runs):
-    """Loss over time, the loss on a logarithmic scale."""
-    width, height, left, bottom = 640, 360, 60, 40
-    seconds = max(row["virtual_seconds"] for table in runs.values() for row in table)
-    losses = [row["loss"] for table in runs.values() for row in table]
-    low, high = math.log10(min(losses)), math.log10(max(losses))
-
-    def x(row):
-        return left + (width - left - 10) * row["virtual_seconds"] / seconds
-
-    def y(loss):
-        return 10 + (height - bottom - 10) * (high - math.log10(loss)) / (high - low)
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-             'font-family="sans-serif" font-size="12">',
-             f'<rect width="{width}" height="{height}" fill="white"/>']
-    for loss in (0.1, 0.2, 0.5, 1.0):
-        if low <= math.log10(loss) <= high:
-            parts.append(f'<path d="M{left} {y(loss):.1f}H{width - 10}" stroke="#ddd"/>'
-                         f'<text x="{left - 6}" y="{y(loss) + 4:.1f}" text-anchor="end">{loss}</text>')
-    for tick in range(0, int(seconds) + 1, 10):
-        at = left + (width - left - 10) * tick / seconds
-        parts.append(f'<text x="{at:.1f}" y="{height - bottom + 18}" text-anchor="middle">{tick} s</text>')
-    for i, (name, (label, colour, dashes)) in enumerate(RUNS.items()):
-        line = " ".join(f"{x(row):.1f},{y(row['loss']):.1f}" for row in runs[name])
-        style = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
-        parts.append(f'<polyline points="{line}" fill="none" {style}/>')
-        parts.append(f'<path d="M{width - 190} {24 + 18 * i}h30" {style}/>'
-                     f'<text x="{width - 152}" y="{28 + 18 * i}">{label}</text>')
-    parts.append(f'<text x="14" y="{height / 2}" transform="rotate(-90 14 {height / 2})" '
-                 'text-anchor="middle">loss</text></svg>')
-    return "\n".join(parts) + "\n"
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
-    runs = {name: rows(folder / name) for name in RUNS}
-    print_table(runs)
+    print_table({run: curves.rows(folder / run)[0] for run in RUNS.values()})
     if len(sys.argv) > 2:
-        pathlib.Path(sys.argv[2]).write_text(figure(runs))
+        lines = {name: curves.points(folder / run, "seconds", "loss") for name, run in RUNS.items()}
+        pathlib.Path(sys.argv[2]).write_text(curves.figure(lines, "seconds", "loss"))
 
 
 main()
