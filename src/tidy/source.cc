@@ -73,9 +73,9 @@ bool opens_function(std::string_view head) {
   return true;
 }
 
-bool is_written_by_people(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 9> kEndings = {
-      ".cc", ".h", ".sh", ".py", ".cmake", ".md", ".toml", ".sbatch", ".service"};
+bool is_text_of_ours(const std::filesystem::path& path) {
+  constexpr std::array<std::string_view, 10> kEndings = {
+      ".cc", ".h", ".sh", ".py", ".cmake", ".md", ".toml", ".svg", ".sbatch", ".service"};
   const std::string name = path.filename().string();
   return name == "CMakeLists.txt" || name == "run" || name.ends_with(".cmake.in") ||
          std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
@@ -102,13 +102,13 @@ Tree read_tree(const std::filesystem::path& root) {
   namespace fs = std::filesystem;
   Tree tree;
   for (const fs::directory_entry& entry : fs::directory_iterator(root))
-    if (entry.is_regular_file() && is_written_by_people(entry.path()))
+    if (entry.is_regular_file() && is_text_of_ours(entry.path()))
       add_file(tree, root, entry.path());
   for (const char* folder :
        {"src", "scripts", "docs", "cmake", "experiments", "examples", "deploy", ".ci"}) {
     if (!fs::is_directory(root / folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder))
-      if (entry.is_regular_file() && is_written_by_people(entry.path()))
+      if (entry.is_regular_file() && is_text_of_ours(entry.path()))
         add_file(tree, root, entry.path());
   }
   return tree;
