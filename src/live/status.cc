@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 
@@ -74,9 +76,10 @@ class Exposition {
     name_ = name;
     text_ += fmt::format("# HELP tessera_{} {}\n# TYPE tessera_{} {}\n", name, help, name, type);
   }
-  void sample(double value, std::string_view key = {}, std::string_view word = {}) {
+  using Label = std::pair<std::string_view, std::string_view>;
+  void sample(double value, std::initializer_list<Label> labels = {}) {
     text_ += fmt::format("tessera_{}{{node=\"{}\"", name_, node_);
-    if (!key.empty()) text_ += fmt::format(",{}=\"{}\"", key, label(word));
+    for (const auto& [key, word] : labels) text_ += fmt::format(",{}=\"{}\"", key, label(word));
     text_ += fmt::format("}} {}\n", value);
   }
   std::string take() { return std::move(text_); }
@@ -84,6 +87,18 @@ class Exposition {
  private:
   std::string node_, name_, text_;
 };
+
+// Node and link have words in common, and a series may be told only once: `by` keeps them apart.
+void export_counts(Exposition& out, const NodeStatus& status) {
+  out.family("refusals_total", "counter", "Messages and connections turned away, by reason.");
+  for (const auto& [reason, count] : status.refusals)
+    out.sample(static_cast<double>(count), {{"by", "node"}, {"reason", reason}});
+  for (const auto& [reason, count] : status.link_refusals)
+    out.sample(static_cast<double>(count), {{"by", "link"}, {"reason", reason}});
+  out.family("notes_total", "counter", "Other things the protocol counted.");
+  for (const auto& [what, count] : status.notes)
+    out.sample(static_cast<double>(count), {{"what", what}});
+}
 
 }  // namespace
 
@@ -171,15 +186,12 @@ std::string to_prometheus(const NodeStatus& status) {
       static_cast<double>(status.sent.bytes));
   one("checkpoints_total", "counter", "Checkpoints written by this process.",
       static_cast<double>(status.checkpoints));
-  out.family("refusals_total", "counter", "Messages and connections turned away, by reason.");
-  for (const Refusals* counts : {&status.refusals, &status.link_refusals})
-    for (const auto& [reason, count] : *counts)
-      out.sample(static_cast<double>(count), "reason", reason);
+  export_counts(out, status);
   const auto by_peer = [&](std::string_view name, std::string_view type, std::string_view help,
                            auto value) {
     out.family(name, type, help);
     for (const PeerState& peer : status.peers)
-      out.sample(static_cast<double>(value(peer)), "peer", peer.name);
+      out.sample(static_cast<double>(value(peer)), {{"peer", peer.name}});
   };
   by_peer("peer_alive", "gauge", "1 when the peer was heard from within its deadline.",
           [](const PeerState& peer) { return peer.alive(); });

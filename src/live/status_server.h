@@ -1,6 +1,7 @@
 // Answers questions about a running node from this machine only: over a unix-domain socket in the
 // node's folder, and over HTTP on a loopback address when asked to. One thread, one question at a
-// time, a second per question.
+// time; an asker has a second to ask and a second to take the answer, in however many pieces, and
+// is cut short when the server goes.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace tessera {
 
@@ -35,14 +37,26 @@ class StatusServer {
   void answer_local(int connection);
   void answer_http(int connection);
 
+  // A member of its own, so that they are closed when the constructor throws, too.
+  struct Descriptors {
+    Descriptors() = default;
+    ~Descriptors();
+    Descriptors(const Descriptors&) = delete;
+    Descriptors& operator=(const Descriptors&) = delete;
+
+    int local = -1, http = -1;
+    int wake[2] = {-1, -1};  // A pipe: closing it ends the thread, in the midst of a question too.
+  };
+
   StatusServerOptions options_;
   Answer answer_;
-  int local_ = -1, http_ = -1;
-  int wake_[2] = {-1, -1};  // A pipe: closing it ends the thread.
+  Descriptors open_;
   std::thread thread_;
 };
 
-// Asks the node that listens there; the answer is its words.
-Result<std::string> ask_status(const std::filesystem::path& socket, std::string_view format);
+// Asks the node that listens there; the answer is its words. A node that is frozen accepts nobody:
+// it is given up on after `patience`, as is one that answers too slowly.
+Result<std::string> ask_status(const std::filesystem::path& socket, std::string_view format,
+                               Duration patience = std::chrono::seconds(1));
 
 }  // namespace tessera

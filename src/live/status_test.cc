@@ -3,11 +3,20 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/un.h>
 
+#include <atomic>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
+#include "base/stopwatch.h"
 #include "live/status_server.h"
 #include "live/testing.h"
 
@@ -23,21 +32,27 @@ NodeStatus sample() {
           .rounds = 100,
           .evaluated_round = 10,
           .accuracy = 0.5,
-          .refusals = {{"late", 3}},
-          .link_refusals = {{"unknown-key", 2}},
+          .refusals = {{"late", 3}, {"size", 4}},
+          .link_refusals = {{"size", 5}, {"unknown-key", 2}},
+          .notes = {{"went-on-without", 6}},
           .peers = {bob}};
 }
 
-std::string http(int port, std::string_view request) {
+int connect_to(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in where{};
   where.sin_family = AF_INET;
   where.sin_port = htons(static_cast<std::uint16_t>(port));
   where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+  return fd;
+}
+
+std::string http(int port, std::string_view request) {
+  const int fd = connect_to(port);
   std::string answer;
   char buffer[4096];
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0 &&
-      ::send(fd, request.data(), request.size(), 0) > 0)
+  if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0)
     for (ssize_t got = 0; (got = ::recv(fd, buffer, sizeof buffer, 0)) > 0;)
       answer.append(buffer, static_cast<std::size_t>(got));
   ::close(fd);
@@ -57,6 +72,96 @@ TEST(Status, SaysTheSameInThreeForms) {
   EXPECT_NE(metrics.find("tessera_rounds_done{node=\"al\\\"ice\"} 12\n"), metrics.npos) << metrics;
   EXPECT_NE(metrics.find("reason=\"unknown-key\"} 2\n"), metrics.npos);
   EXPECT_NE(metrics.find("tessera_peer_alive{node=\"al\\\"ice\",peer=\"bob\"} 0\n"), metrics.npos);
+}
+
+TEST(Status, TellsNoSeriesTwice) {
+  const std::string metrics = to_prometheus(sample());
+  for (const char* once : {"by=\"node\",reason=\"size\"} 4\n", "by=\"link\",reason=\"size\"} 5\n",
+                           "tessera_notes_total{node=\"al\\\"ice\",what=\"went-on-without\"} 6\n"})
+    EXPECT_NE(metrics.find(once), metrics.npos) << once << metrics;
+  std::set<std::string> series;
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.starts_with('#') || series.insert(line.substr(0, line.rfind(' '))).second)
+        << line;
+}
+
+class Folder {
+ public:
+  explicit Folder(std::string_view name)
+      : path(std::filesystem::path(testing::TempDir()) /
+             fmt::format("tessera_{}_{}", name, ::getpid())) {
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+// As a node does that was frozen: it listens and accepts nobody, until no more fit into its queue.
+TEST(StatusServer, OneThatNeverAcceptsIsGivenUpOn) {
+  const Folder folder("frozen");
+  const std::string path = (folder.path / "status.sock").string();
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof where.sun_path);
+  std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
+  const auto* address = reinterpret_cast<const sockaddr*>(&where);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(listener, address, sizeof where), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  std::vector<int> queued;
+  do queued.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  while (::connect(queued.back(), address, sizeof where) == 0 && queued.size() < 100);
+  ASSERT_LT(queued.size(), 100u);
+
+  const Stopwatch watch;
+  const auto answer = ask_status(path, "text", std::chrono::milliseconds(100));
+  EXPECT_LT(watch.seconds(), 1);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("frozen"), std::string::npos) << answer.error().message;
+  queued.push_back(listener);
+  for (const int fd : queued) ::close(fd);
+}
+
+// A byte now and then, and never the end of the question.
+class Dribbler {
+ public:
+  explicit Dribbler(int port) : fd_(connect_to(port)) {}
+  ~Dribbler() {
+    thread_.request_stop();
+    thread_.join();
+    ::close(fd_);
+  }
+  std::atomic<int> sent = 0;
+
+ private:
+  int fd_;
+  std::jthread thread_{[this](std::stop_token stop) {
+    while (!stop.stop_requested() && ::send(fd_, "G", 1, MSG_NOSIGNAL) == 1) {
+      ++sent;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }};
+};
+
+TEST(StatusServer, ADribblingClientHoldsUpNeitherOthersNorTheEnd) {
+  const Folder folder("dribble");
+  const int port = free_port();
+  auto server = std::make_unique<StatusServer>(
+      StatusServerOptions{.socket = folder.path / "status.sock",
+                          .http_address = fmt::format("127.0.0.1:{}", port)},
+      [](std::string_view) { return "well"; });
+  const Dribbler first(port);
+  ASSERT_TRUE(await([&] { return first.sent > 2; }));
+  const auto answer = ask_status(folder.path / "status.sock", "text", kPatience);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(*answer, "well");
+
+  const Dribbler second(port);
+  ASSERT_TRUE(await([&] { return second.sent > 2; }));
+  const Stopwatch watch;
+  server.reset();
+  EXPECT_LT(watch.seconds(), 1.5);
 }
 
 TEST(StatusServer, AnswersOverBothSocketsAndOnlyOnTheLoopback) {
@@ -79,7 +184,8 @@ TEST(StatusServer, AnswersOverBothSocketsAndOnlyOnTheLoopback) {
     EXPECT_TRUE(http(port, "GET /etc HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 404"));
   }
   EXPECT_FALSE(fs::exists(folder / "status.sock"));
-  for (const char* wrong : {"0.0.0.0:9464", "10.0.0.1:1", "localhost", "127.0.0.1:x"})
+  for (const char* wrong : {"0.0.0.0:9464", "10.0.0.1:1", "localhost", "127.0.0.1:x",
+                            "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", "127.0.0.1:9464x"})
     EXPECT_THROW(StatusServer({.socket = folder / "s", .http_address = wrong}, answer),
                  std::invalid_argument)
         << wrong;
