@@ -58,5 +58,15 @@ TEST_F(RosterCommands, FromKeysToARosterInAFewWords) {
   EXPECT_EQ(tessera("roster check nowhere.toml"), 2);
 }
 
+// As on a disk that is full: files can be made, and nothing written to them.
+TEST_F(RosterCommands, AKeyThatCouldNotBeWrittenIsNotInTheWay) {
+  const std::string command =
+      fmt::format("cd {} && trap '' XFSZ && ulimit -f 0 && {} keygen alice > /dev/null 2>&1",
+                  root_.string(), TESSERA_PROGRAM);
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_FALSE(fs::exists(root_ / "alice.key"));
+  EXPECT_EQ(tessera("keygen alice"), 0);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -38,8 +38,10 @@ Result<void> create(const std::filesystem::path& path, std::string_view text, mo
                        ::fsync(fd) == 0;
   const Error error = file_error(path, "cannot be written");
   ::close(fd);
-  if (!written) return error;
-  return {};
+  if (written) return {};
+  // What is left of it would stand in the way of the next attempt.
+  ::unlink(path.c_str());
+  return error;
 }
 
 }  // namespace
