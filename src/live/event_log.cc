@@ -75,6 +75,16 @@ std::optional<LoggedEvent> parse_record(ByteSpan record) {
   return logged;
 }
 
+// A node that is started again leaves what its earlier life recorded, often the very one to be
+// looked at: n03.events is followed by n03.2.events and so on.
+std::filesystem::path unused_name(const std::filesystem::path& path) {
+  std::filesystem::path unused = path;
+  for (int life = 2; std::filesystem::is_regular_file(unused); ++life)
+    unused = path.parent_path() /
+             fmt::format("{}.{}{}", path.stem().string(), life, path.extension().string());
+  return unused;
+}
+
 }  // namespace
 
 std::uint64_t digest_of(std::span<const float> model) {
@@ -82,7 +92,7 @@ std::uint64_t digest_of(std::span<const float> model) {
 }
 
 EventLogWriter::EventLogWriter(const std::filesystem::path& path, const EventLogHeader& header)
-    : path_(path), out_(path, std::ios::binary | std::ios::trunc) {
+    : path_(unused_name(path)), out_(path_, std::ios::binary) {
   Bytes record;
   ByteWriter writer(record);
   writer.put(kMagic);
