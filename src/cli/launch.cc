@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "base/files.h"
@@ -31,6 +33,11 @@ namespace fs = std::filesystem;
 
 constexpr int kInterrupted = 130;
 constexpr double kStopSeconds = 20;  // After that, those that have not stopped are killed.
+constexpr int kFailedStarts = 5;     // In a row, until a node is given up.
+constexpr double kFirstPauseSeconds = 0.2, kLongestPauseSeconds = 10;
+// A line of progress may not keep the launcher from its nodes: who answers at all does so at once.
+constexpr Duration kAskPatience = std::chrono::milliseconds(100);
+constexpr double kAskSeconds = 0.5, kAskAgainSeconds = 10;
 
 volatile std::sig_atomic_t launch_interrupted = 0;
 void on_interrupt_launch(int) {
@@ -58,9 +65,8 @@ class ClusterProgress {
     std::uint64_t slowest = ~0ull, fastest = 0, answered = 0, rounds = 0;
     double accuracy = 0, bytes = 0;
     for (const Child& child : children) {
-      const Result<std::string> answer = ask_status(child.folder / "status.sock", "json");
-      if (!answer.ok()) continue;
-      const auto json = nlohmann::json::parse(*answer, nullptr, false);
+      if (watch_.seconds() - shown_at_ > kAskSeconds || launch_interrupted) break;
+      const nlohmann::json json = ask(child);
       if (json.is_discarded()) continue;
       ++answered;
       slowest = std::min(slowest, json["round"].get<std::uint64_t>());
@@ -81,6 +87,18 @@ class ClusterProgress {
   }
 
  private:
+  // One that is frozen is left alone for a while; one that is not there yet says so at once.
+  nlohmann::json ask(const Child& child) {
+    const nlohmann::json nothing(nlohmann::json::value_t::discarded);
+    const double now = watch_.seconds();
+    const auto frozen = ask_again_at_.find(child.id);
+    if (child.pid == 0 || (frozen != ask_again_at_.end() && now < frozen->second)) return nothing;
+    const auto answer = ask_status(child.folder / "status.sock", "json", kAskPatience);
+    if (answer.ok()) return nlohmann::json::parse(*answer, nullptr, false);
+    if (watch_.seconds() - now > to_seconds(kAskPatience) / 2)
+      ask_again_at_[child.id] = now + kAskAgainSeconds;
+    return nothing;
+  }
   void print(const std::string& line) {
     if (terminal_)
       fmt::print(stderr, "\r{:<{}}", line, width_);
@@ -94,6 +112,7 @@ class ClusterProgress {
   std::size_t width_ = 0;
   double shown_at_ = 0;
   Stopwatch watch_;
+  std::map<NodeId, double> ask_again_at_;
 };
 
 // A wrong setting ends every start alike; anything else may go better the next time.
@@ -101,29 +120,84 @@ bool worth_restarting(const Child& child) {
   return *child.ended != 2 && *child.ended != 127;
 }
 
-void deal_with(Cluster& cluster, Child& child, const Arguments& arguments) {
-  if (*child.ended == 0) return;
+// From outside, and no fault of the node: it may go on at once.
+bool was_killed(const Child& child) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP})
+    if (*child.ended == 128 + signal) return true;
+  return false;
+}
+
+std::string how_it_ended(const Child& child) {
   const std::string how = *child.ended > 128 ? fmt::format("signal {}", *child.ended - 128)
                                              : fmt::format("exit code {}", *child.ended);
-  const std::string why =
-      fmt::format("{} ended with {} ({}): {}", child.name, how, child.log.string(),
-                  *child.ended > 128 ? "killed" : last_words(child));
-  if (!arguments.restart || !worth_restarting(child)) throw std::runtime_error(why);
-  if (!arguments.quiet) fmt::print(stderr, "{}; starting it again\n", why);
-  cluster.start(child);
+  return fmt::format("{} ended with {} ({}): {}", child.name, how, child.log.string(),
+                     was_killed(child) ? "killed" : last_words(child));
 }
+
+// Starts nodes again that have died. One that fails comes back from its checkpoint to do the same
+// again, as a model that diverges does: each time that brings no later checkpoint it waits twice as
+// long, and in the end it is given up.
+class Restarts {
+ public:
+  explicit Restarts(const Arguments& arguments) : arguments_(arguments) {}
+
+  // Throws std::runtime_error when the cluster cannot go on.
+  void take(Cluster& cluster, Child& child) {
+    if (*child.ended == 0) return;
+    const std::string why = how_it_ended(child);
+    if (!arguments_.restart || !worth_restarting(child)) throw std::runtime_error(why);
+    const double pause = was_killed(child) ? 0 : pause_after_failure(child);
+    if (!arguments_.quiet) fmt::print(stderr, "{}; starting it again\n", why);
+    if (pause == 0) return cluster.start(child);
+    start_at_[child.id] = watch_.seconds() + pause;
+  }
+  void start_those_due(Cluster& cluster) {
+    for (Child& child : cluster.children()) {
+      const auto due = start_at_.find(child.id);
+      if (due == start_at_.end() || watch_.seconds() < due->second) continue;
+      start_at_.erase(due);
+      cluster.start(child);
+    }
+  }
+  bool any_due() const { return !start_at_.empty(); }
+  void forget() { start_at_.clear(); }
+
+ private:
+  struct Failures {
+    int in_a_row = 0;
+    std::optional<Round> saved{};
+  };
+
+  double pause_after_failure(const Child& child) {
+    Failures& failures = failures_[child.id];
+    const std::optional<Round> saved = saved_round(child);
+    if (saved > failures.saved) failures = {.in_a_row = 0, .saved = saved};
+    if (++failures.in_a_row >= kFailedStarts)
+      throw std::runtime_error(fmt::format("given up after {} starts that saved no new round: {}",
+                                           failures.in_a_row, how_it_ended(child)));
+    return std::min(kLongestPauseSeconds, kFirstPauseSeconds * (1 << (failures.in_a_row - 1)));
+  }
+
+  const Arguments& arguments_;
+  std::map<NodeId, Failures> failures_;
+  std::map<NodeId, double> start_at_;
+  Stopwatch watch_;
+};
 
 // Until every node has ended; true when that was because of Ctrl-C.
 bool watch_over(Cluster& cluster, Nemesis& nemesis, const Arguments& arguments) {
   ClusterProgress progress(arguments.quiet);
+  Restarts restarts(arguments);
   Stopwatch since_interrupt;
   bool stopping = false;
-  while (cluster.any_running()) {
+  while (cluster.any_running() || restarts.any_due()) {
     ::usleep(20'000);
     for (Child* child : cluster.reap())
-      if (!stopping) deal_with(cluster, *child, arguments);
+      if (!stopping) restarts.take(cluster, *child);
+    restarts.start_those_due(cluster);
     if (launch_interrupted && !stopping) {
       stopping = true;
+      restarts.forget();
       since_interrupt.restart();
       if (!arguments.quiet) fmt::print(stderr, "stopping every node\n");
       cluster.signal_all(SIGCONT);
@@ -173,17 +247,19 @@ void write_results(const Experiment& experiment, std::span<const fs::path> folde
              seconds, last.virtual_seconds, last.round, out.string());
 }
 
+// What is ignored stays so: nohup asks that of SIGHUP.
+void listen_for_interrupts() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, on_interrupt_launch) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
 // Nodes that ran elsewhere: each folder in nodes/ is one, and their names are in the order of ids.
 int collect_only(const Arguments& arguments) {
   const fs::path out(arguments.out);
-  std::vector<fs::path> folders;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(out / "nodes", missing))
-    folders.push_back(entry.path());
+  const std::vector<fs::path> folders = node_folders(out / "nodes");
   if (folders.empty())
     throw std::invalid_argument(
         "--collect: there are no folders of nodes in --out=" + out.string() + "/nodes");
-  std::sort(folders.begin(), folders.end());
   write_results(read_experiment(folders.front() / "config.toml"), folders, out, 0, arguments);
   return 0;
 }
@@ -207,7 +283,7 @@ int run(const Arguments& arguments) {
   if (!arguments.resume) clear_for_new_run(out);
   fs::remove(out / "metrics.jsonl");
 
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_interrupt_launch);
+  listen_for_interrupts();
   Cluster cluster(experiment, {.folder = out,
                                .program = fs::read_symlink("/proc/self/exe"),
                                .link = arguments.link,
@@ -260,8 +336,10 @@ Action add_launch(CLI::App& parser) {
   parser.add_option("--nemesis", arguments->nemesis,
                     "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes; "
                     "with --restart");
-  parser.add_flag("--restart", arguments->restart, "Start nodes that die again");
-  parser.add_flag("--record", arguments->record, "Write every node's events to logs/*.events");
+  parser.add_flag("--restart", arguments->restart,
+                  "Start nodes that die again; given up after 5 failures without a new checkpoint");
+  parser.add_flag("--record", arguments->record,
+                  "Write every node's events to logs/*.events, a file per start");
   parser.add_flag("--collect", arguments->collect,
                   "Start nothing: put together what nodes that ran elsewhere left in --out/nodes");
   parser.add_flag("--resume", arguments->resume, "Continue the run in --out");

@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include "base/files.h"
@@ -128,6 +131,9 @@ Cluster::~Cluster() {
 
 void Cluster::start(Child& child) {
   const int log = ::open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0)
+    throw std::runtime_error(fmt::format("cannot start {}: its log {} cannot be opened: {}",
+                                         child.name, child.log.string(), std::strerror(errno)));
   const pid_t parent = ::getpid();
   std::vector<std::string> words;
   for (const std::string_view word : split(options_.prefix, ' '))
@@ -139,7 +145,6 @@ void Cluster::start(Child& child) {
   for (std::string& word : words) command.push_back(word.data());
   command.push_back(nullptr);
   const pid_t pid = ::fork();
-  if (pid < 0 || log < 0) throw std::runtime_error("cannot start a process for " + child.name);
   if (pid == 0) {
     // A group of its own: Ctrl-C is for the parent, which knows how to end this in order.
     ::setpgid(0, 0);
@@ -150,10 +155,13 @@ void Cluster::start(Child& child) {
     ::execvp(command.front(), command.data());
     ::_exit(127);
   }
+  const int error = errno;
   ::close(log);
+  if (pid < 0)
+    throw std::runtime_error(fmt::format("cannot start a process for {}: {}; fewer nodes may fit",
+                                         child.name, std::strerror(error)));
   child.pid = pid;
   child.ended.reset();
-  ++child.starts;
 }
 
 void Cluster::signal_all(int signal) {
@@ -176,6 +184,20 @@ std::vector<Child*> Cluster::reap() {
 bool Cluster::any_running() const {
   return std::any_of(children_.begin(), children_.end(),
                      [](const Child& child) { return child.pid > 0; });
+}
+
+std::optional<Round> saved_round(const Child& child) {
+  std::optional<Round> newest;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(child.folder / "checkpoint", none)) {
+    const std::string stem = entry.path().stem().string();
+    Round round = 0;
+    const auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), round);
+    if (error == std::errc{} && end == stem.data() + stem.size() &&
+        entry.path().extension() == ".bin")
+      newest = std::max(newest.value_or(0), round);
+  }
+  return newest;
 }
 
 std::string last_words(const Child& child) {

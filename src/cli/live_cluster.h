@@ -35,7 +35,6 @@ struct Child {
   std::filesystem::path settings{}, log{}, folder{};
   pid_t pid = 0;               // 0: not running.
   std::optional<int> ended{};  // Its exit code, or 128 and the signal that ended it.
-  int starts = 0;
 };
 
 class Cluster {
@@ -48,6 +47,7 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   std::vector<Child>& children() { return children_; }
+  // Throws std::runtime_error when there can be no log or no process.
   void start(Child& child);
   void signal_all(int signal);
   // Notes which children have ended; those it returns did since the last call.
@@ -64,5 +64,8 @@ class Cluster {
 
 // The last line a child wrote to its log: when it failed, why.
 std::string last_words(const Child& child);
+
+// The round its newest checkpoint was written after; none: it would begin at the beginning.
+std::optional<Round> saved_round(const Child& child);
 
 }  // namespace tessera

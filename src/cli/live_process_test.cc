@@ -8,12 +8,19 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/files.h"
 #include "base/stopwatch.h"
+#include "cli/live_cluster.h"
+#include "cli/live_collect.h"
+#include "live/event_log.h"
 
 namespace tessera {
 namespace {
@@ -189,6 +196,76 @@ TEST_F(LiveProcess, WhatANodeRecordsReplays) {
   for (const char* name : {"n00", "n03"})
     EXPECT_EQ(tessera(fmt::format("replay {}/logs/{}.events", out("live"), name)), 0)
         << said("err");
+}
+
+TEST_F(LiveProcess, ANodeThatIsStartedAgainLeavesItsEarlierRecording) {
+  for (int life = 1; life <= 3; ++life)
+    EventLogWriter(root_ / "n03.events", {.config = fmt::format("life {}", life)});
+  int life = 0;
+  for (const char* name : {"n03.events", "n03.2.events", "n03.3.events"}) {
+    const auto log = EventLogReader::open(root_ / name);
+    ASSERT_TRUE(log.ok()) << log.error().message;
+    EXPECT_EQ(log->header().config, fmt::format("life {}", ++life));
+  }
+}
+
+TEST_F(LiveProcess, ANodeThatFailsAtEveryStartIsGivenUp) {
+  EXPECT_EQ(tessera(fmt::format("launch {} --prefix=false --restart --out={}", toy_, out("live"))),
+            1);
+  EXPECT_NE(said("err").find("given up after 5 starts"), std::string::npos) << said("err");
+  EXPECT_NE(said("err").find("ended with exit code 1 (" + out("live") + "/logs/n"),
+            std::string::npos)
+      << said("err");
+}
+
+TEST_F(LiveProcess, AHangUpThatIsIgnoredStopsNothing) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);  // As nohup does; what is started inherits it.
+  const pid_t pid = start(fmt::format(
+      "launch {} --protocol=dpsgd:rounds=60 --pace=20ms --quiet --out={}", toy_, out("live")));
+  ::signal(SIGHUP, before);
+  ASSERT_TRUE(await([&] { return node_answers("live", 2); })) << said("err");
+  ::kill(pid, SIGHUP);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << said("err");
+}
+
+TEST_F(LiveProcess, WithoutALogANodeIsNotStarted) {
+  Experiment experiment;
+  experiment.nodes = "2";
+  Cluster cluster(experiment, {.folder = root_ / "cluster", .program = "/bin/true"});
+  Child& child = cluster.children().front();
+  child.log = root_;
+  try {
+    cluster.start(child);
+    ADD_FAILURE() << "a folder cannot be written to";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find(root_.string() + " cannot be opened"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(child.pid, 0);
+}
+
+TEST_F(LiveProcess, FoldersOfNodesAreInTheOrderOfTheirNumbers) {
+  for (const char* name : {"n100", "n11", "n02", "n1000", "n99"})
+    fs::create_directories(root_ / name);
+  std::ofstream(root_ / "n03") << "not a folder";
+  std::vector<std::string> names;
+  for (const fs::path& folder : node_folders(root_)) names.push_back(folder.filename());
+  EXPECT_EQ(names, (std::vector<std::string>{"n02", "n11", "n99", "n100", "n1000"}));
+}
+
+TEST_F(LiveProcess, ARecordThatIsDamagedIsNamed) {
+  std::ofstream(root_ / "metrics.jsonl") << "{\"round\": 3";
+  const std::vector<fs::path> folders{root_};
+  try {
+    collect(folders, false);
+    ADD_FAILURE() << "half a row was taken for a whole one";
+  } catch (const std::runtime_error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with((root_ / "metrics.jsonl").string()))
+        << error.what();
+  }
 }
 
 TEST_F(LiveProcess, WrongSettingsAreAnsweredBeforeAnythingStarts) {
