@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -25,21 +26,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Runtime* running = nullptr;  // For the signals' handler.
+std::atomic<Runtime*> running = nullptr;  // For the signals' handler.
 
 void on_signal(int) {
-  if (running) running->stop();
+  if (Runtime* runtime = running.load()) runtime->stop();
 }
+
+// While one exists, SIGTERM and Ctrl-C ask the node to stop. Afterwards they do nothing: it is
+// ending, one way or another.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Runtime& runtime) {
+    running = &runtime;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (const int signal : {SIGTERM, SIGINT}) ::sigaction(signal, &action, nullptr);
+  }
+  ~StopOnSignal() {
+    for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_IGN);
+    running = nullptr;
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
 
 // A roster that has changed on disk takes effect at once: new members are let in.
 class RosterWatch {
  public:
-  RosterWatch(fs::path path, Transport& transport)
-      : path_(std::move(path)), transport_(transport), read_at_(changed_at()) {}
+  // `read_at` is when the file had last changed before the transport's members were read from it.
+  RosterWatch(fs::path path, fs::file_time_type read_at, Transport& transport)
+      : path_(std::move(path)), transport_(transport), read_at_(read_at) {}
 
   // What happened, for the log; empty when nothing did.
   std::string look() {
-    const auto changed = changed_at();
+    const auto changed = changed_at(path_);
     if (changed == read_at_) return {};
     read_at_ = changed;
     const Result<Roster> roster = Roster::read(path_);
@@ -49,12 +69,12 @@ class RosterWatch {
     return fmt::format("the roster has changed: {} members", roster->members().size());
   }
 
- private:
-  fs::file_time_type changed_at() const {
+  static fs::file_time_type changed_at(const fs::path& path) {
     std::error_code ignored;
-    return fs::last_write_time(path_, ignored);
+    return fs::last_write_time(path, ignored);
   }
 
+ private:
   fs::path path_;
   Transport& transport_;
   fs::file_time_type read_at_;
@@ -136,6 +156,13 @@ std::vector<NodeId> helpers_of(const Experiment& plan, const NodeRecipe& recipe,
   return {peers.begin(), peers.end()};
 }
 
+// Room for a share of the whole model in the longest codec, an index and a value per coordinate,
+// and for one more: a neighbour is a round ahead at most.
+void fit_to_model(TransportOptions& link, std::size_t dimension) {
+  link.message_bytes_max = 8 * dimension + (1 << 20);
+  link.held_bytes_extra = link.message_bytes_max;
+}
+
 std::unique_ptr<Transport> make_transport(const LiveSettings& settings, const Roster& roster,
                                           NodeId id, const NodeRecipe& recipe,
                                           std::size_t dimension) {
@@ -147,6 +174,7 @@ std::unique_ptr<Transport> make_transport(const LiveSettings& settings, const Ro
                         .bind_address = settings.listen};
   options.link.run = recipe.run;
   options.link.dimension = dimension;
+  fit_to_model(options.link, dimension);
   options.link.policy = protocol_kind(settings.plan.protocol).synchronous
                             ? QueuePolicy::back_pressure
                             : QueuePolicy::newest_wins;
@@ -209,14 +237,8 @@ RunEnd run_attended(Runtime& runtime, const LiveSettings& settings) {
         if (format == "json") return to_json(status);
         return format == "prometheus" ? to_prometheus(status) : to_text(status);
       });
-  running = &runtime;
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  for (const int signal : {SIGTERM, SIGINT}) ::sigaction(signal, &action, nullptr);
-  const RunEnd end = runtime.run();
-  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_IGN);
-  running = nullptr;
-  return end;
+  const StopOnSignal until_the_end(runtime);
+  return runtime.run();
 }
 
 }  // namespace
@@ -226,6 +248,7 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   const Experiment& plan = settings.plan;
   // Lines are read before data is loaded: a slip is answered at once.
   const NodeRecipe recipe(plan);
+  const auto roster_changed_at = RosterWatch::changed_at(settings.roster);
   const Result<Roster> roster = Roster::read(settings.roster);
   if (!roster.ok()) throw std::invalid_argument(roster.error().message);
   const NodeId id = find_member(*roster, settings, plan.node_count()).id;
@@ -235,7 +258,7 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   RunFolder folder(settings.folder, to_toml(plan), ExistingRun::kResume);
 
   const auto transport = make_transport(settings, *roster, id, recipe, lesson.trainer->dimension());
-  RosterWatch roster_watch(settings.roster, *transport);
+  RosterWatch roster_watch(settings.roster, roster_changed_at, *transport);
   Records records(folder, roster_watch);
   RuntimeParts parts{.id = id,
                      .name = settings.name,

@@ -14,7 +14,7 @@ Link::Link(Member member, const TransportOptions& options, std::uint64_t session
       session_(session),
       refusals_(refusals),
       outbox_({options.policy, options.queue_bytes, options.in_flight_bytes, options.chunk_bytes}),
-      window_(options.slack),
+      window_(options.slack, options.in_flight_bytes),
       inbox_({options.message_bytes_max, options.message_bytes_max + options.held_bytes_extra}),
       arrivals_({options.heartbeat_interval, options.deviations, options.silence_floor,
                  options.silence_ceiling}) {}
@@ -204,10 +204,11 @@ void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
 
 void Link::on_chunk(Instant now, const Chunk& chunk) {
   heard(now);
-  chunk_at_ = now;
   const std::size_t waiting = inbox_.waiting();
+  const std::uint64_t received = inbox_.received();
   const std::string_view fault = inbox_.add(chunk);
   messages_in_ += inbox_.waiting() - waiting;
+  if (inbox_.received() != received) chunk_at_ = now;
   ack_due_ = true;
   if (fault.empty()) return;
   refuse(fault);
@@ -274,7 +275,7 @@ PeerState Link::state() const {
   state.queued = outbox_.queued();
   state.queued_bytes = outbox_.queued_bytes();
   state.unconfirmed_bytes = outbox_.unconfirmed_bytes();
-  state.window_bytes = std::min(window_.bytes(), options_.in_flight_bytes);
+  state.window_bytes = window_.bytes();
   state.held_bytes = inbox_.held_bytes();
   state.messages_out = outbox_.messages_confirmed();
   state.messages_in = messages_in_;
@@ -282,6 +283,8 @@ PeerState Link::state() const {
   state.bytes_in = bytes_in_;
   state.turned_away = outbox_.turned_away();
   state.superseded = outbox_.superseded();
+  state.messages_begun = outbox_.messages_begun();
+  state.bytes_begun = outbox_.bytes_begun();
   state.connections = connections_;
   return state;
 }

@@ -169,6 +169,37 @@ TEST(Outbox, StopsAtTheLimitAndGoesOnWhenConfirmed) {
   EXPECT_EQ(outbox.unconfirmed_bytes(), 3 * (100 + kChunkCharge));
 }
 
+// Everything came, and the word of it was lost with the connection: the welcome says as much.
+TEST(Outbox, AWelcomeConfirmsToo) {
+  Outbox outbox = small_outbox();
+  outbox.push(shared(150));
+  EXPECT_TRUE(outbox.next() && outbox.next() && !outbox.next());
+  EXPECT_TRUE(outbox.resume(3, 1000));
+  EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(outbox.messages_confirmed(), 1u);
+  outbox.push(shared(50));
+  EXPECT_EQ(outbox.next()->number, 3u);
+}
+
+TEST(Outbox, ControlIsNeitherDroppedNorCounted) {
+  for (const QueuePolicy policy : {QueuePolicy::newest_wins, QueuePolicy::back_pressure}) {
+    Outbox outbox = small_outbox(policy);  // Its queue has room for 1,000 bytes.
+    outbox.push(shared(80), MessageClass::control);
+    for (int i = 0; i < 20; ++i) outbox.push(shared(90));
+    outbox.push(shared(70), MessageClass::control);
+    outbox.drop_unsent();
+    EXPECT_EQ(outbox.queued(), 2u);
+    EXPECT_EQ(outbox.queued_bytes(), 150u);
+    EXPECT_EQ(outbox.next()->payload.size(), 80u);
+    EXPECT_EQ(outbox.next()->payload.size(), 70u);
+    EXPECT_EQ(outbox.messages_begun(), 0u);
+    outbox.push(shared(60));
+    EXPECT_TRUE(outbox.next());
+    EXPECT_EQ(outbox.messages_begun(), 1u);
+    EXPECT_EQ(outbox.bytes_begun(), 60u);
+  }
+}
+
 TEST(Outbox, TheReceiversWindowHolds) {
   Outbox outbox = small_outbox();
   EXPECT_TRUE(outbox.resume(1, 400));

@@ -24,7 +24,7 @@ class LinkTransport final : public Transport, CarrierEvents {
   ~LinkTransport() override { stop(Duration(0)); }
 
   Instant now() const override { return clock_.now(); }
-  bool send(NodeId to, std::shared_ptr<const Bytes> message) override;
+  bool send(NodeId to, std::shared_ptr<const Bytes> message, MessageClass what) override;
   bool has_room(NodeId to) const override;
   void drop_unsent() override;
   void drop_unsent(NodeId to) override;
@@ -118,10 +118,10 @@ Link* LinkTransport::find(NodeId id) const {
 
 // ---- for the node
 
-bool LinkTransport::send(NodeId to, std::shared_ptr<const Bytes> message) {
+bool LinkTransport::send(NodeId to, std::shared_ptr<const Bytes> message, MessageClass what) {
   const Lock lock(mutex_);
   Link* link = find(to);
-  if (stopping_ || link == nullptr || !link->outbox().push(std::move(message))) return false;
+  if (stopping_ || link == nullptr || !link->outbox().push(std::move(message), what)) return false;
   rouse();
   return true;
 }

@@ -10,27 +10,34 @@ constexpr std::size_t kSmallestChunk = 16 << 10;
 
 }  // namespace
 
-bool Outbox::push(std::shared_ptr<const Bytes> message) {
+bool Outbox::push(std::shared_ptr<const Bytes> message, MessageClass what) {
   CHECK(message != nullptr);
-  const std::size_t size = message->size() + kChunkCharge;
+  Waiting newest{std::move(message), what};
   if (limits_.policy == QueuePolicy::back_pressure) {
-    if (!has_room()) return ++turned_away_, false;
+    if (what == MessageClass::ordinary && !has_room()) return ++turned_away_, false;
   } else {
-    while (!waiting_.empty() && queued_bytes_ + size > limits_.queue_bytes) {
-      queued_bytes_ -= waiting_.front()->size() + kChunkCharge;
-      waiting_.pop_front();
+    for (auto oldest = waiting_.begin();
+         oldest != waiting_.end() && queued_bytes_ + newest.charge() > limits_.queue_bytes;) {
+      if (oldest->what == MessageClass::control) {
+        ++oldest;
+        continue;
+      }
+      queued_bytes_ -= oldest->charge();
+      oldest = waiting_.erase(oldest);
       ++superseded_;
     }
   }
-  queued_bytes_ += size;
-  waiting_.push_back(std::move(message));
+  queued_bytes_ += newest.charge();
+  waiting_.push_back(std::move(newest));
   return true;
 }
 
 void Outbox::drop_unsent() {
-  superseded_ += waiting_.size();
-  waiting_.clear();
-  queued_bytes_ = 0;
+  superseded_ += std::erase_if(waiting_, [this](const Waiting& unsent) {
+    if (unsent.what == MessageClass::control) return false;
+    queued_bytes_ -= unsent.charge();
+    return true;
+  });
 }
 
 // Four of them fill the window: what comes between two of them waits for a part of the slack only.
@@ -63,12 +70,16 @@ bool Outbox::allows(std::uint64_t cost, std::size_t window) const {
 }
 
 void Outbox::begin_next_message(std::size_t chunk) {
-  std::shared_ptr<const Bytes> message = std::move(waiting_.front());
+  const Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
-  queued_bytes_ -= message->size() + kChunkCharge;
-  const std::uint64_t size = message->size();
+  queued_bytes_ -= next.charge();
+  const std::uint64_t size = next.message->size();
+  if (next.what == MessageClass::ordinary) {
+    ++messages_begun_;
+    bytes_begun_ += size;
+  }
   const std::uint64_t count = std::max<std::uint64_t>(1, (size + chunk - 1) / chunk);
-  begun_.push_back({std::move(message), end_, count, chunk, end_position_});
+  begun_.push_back({next.message, end_, count, chunk, end_position_});
   end_ += count;
   end_position_ += size + count * kChunkCharge;
 }
@@ -78,7 +89,7 @@ std::optional<Chunk> Outbox::next(std::size_t window) {
     if (waiting_.empty()) return std::nullopt;
     // Not begun before its first chunk may go: until then it can still be dropped.
     const std::size_t chunk = chunk_for(window);
-    const std::size_t first = std::min(waiting_.front()->size(), chunk);
+    const std::size_t first = std::min(waiting_.front().message->size(), chunk);
     if (!allows(first + kChunkCharge, window)) return std::nullopt;
     begin_next_message(chunk);
   }
@@ -96,13 +107,7 @@ bool Outbox::confirm(std::uint64_t received, std::uint64_t released) {
   if (received > received_) {
     received_ = received;
     received_position_ = position_of(received + 1);
-    while (oldest_ < end_) {
-      Begun& begun = begun_[index_of(oldest_)];
-      if (begun.first + begun.count > received + 1) break;
-      begun.message.reset();
-      oldest_ = begun.first + begun.count;
-      ++messages_confirmed_;
-    }
+    forget_confirmed();
   }
   if (released > released_) {
     released_ = released;
@@ -114,15 +119,27 @@ bool Outbox::confirm(std::uint64_t received, std::uint64_t released) {
   return true;
 }
 
+// Lets go of the messages that have arrived whole.
+void Outbox::forget_confirmed() {
+  while (oldest_ < end_) {
+    Begun& begun = begun_[index_of(oldest_)];
+    if (begun.first + begun.count > received_ + 1) break;
+    begun.message.reset();
+    oldest_ = begun.first + begun.count;
+    ++messages_confirmed_;
+  }
+}
+
 bool Outbox::resume(std::uint64_t next, std::uint64_t window) {
-  held_at_most_ = window;
   if (next < oldest_ || next > end_) return false;
+  held_at_most_ = window;
   next_ = next;
   sent_position_ = position_of(next);
   received_ = next - 1;
   received_position_ = sent_position_;
   released_ = std::min(released_, received_);
   released_position_ = std::min(released_position_, received_position_);
+  forget_confirmed();  // Its confirmation may have been lost with the old connection.
   return true;
 }
 

@@ -24,7 +24,7 @@ class Outbox {
   };
   explicit Outbox(Limits limits) : limits_(limits) {}
 
-  bool push(std::shared_ptr<const Bytes> message);
+  bool push(std::shared_ptr<const Bytes> message, MessageClass what = MessageClass::ordinary);
   bool has_room() const { return queued_bytes_ < limits_.queue_bytes; }
   void drop_unsent();
 
@@ -50,8 +50,16 @@ class Outbox {
   std::uint64_t messages_confirmed() const { return messages_confirmed_; }
   std::uint64_t turned_away() const { return turned_away_; }
   std::uint64_t superseded() const { return superseded_; }
+  // Ordinary messages that went out, and their bytes.
+  std::uint64_t messages_begun() const { return messages_begun_; }
+  std::uint64_t bytes_begun() const { return bytes_begun_; }
 
  private:
+  struct Waiting {
+    std::shared_ptr<const Bytes> message{};
+    MessageClass what = MessageClass::ordinary;
+    std::size_t charge() const { return message->size() + kChunkCharge; }
+  };
   // A message of which a chunk was sent. Once received it is let go of; what remains until the peer
   // releases it is what it counts for.
   struct Begun {
@@ -66,10 +74,11 @@ class Outbox {
   std::size_t index_of(std::uint64_t number) const;  // Of the message it belongs to.
   bool allows(std::uint64_t cost, std::size_t window) const;
   void begin_next_message(std::size_t chunk);
+  void forget_confirmed();
 
   Limits limits_;
   std::uint64_t held_at_most_ = ~0ull;  // By the peer.
-  std::deque<std::shared_ptr<const Bytes>> waiting_;
+  std::deque<Waiting> waiting_;
   std::deque<Begun> begun_;
   std::uint64_t end_ = 1;           // One past the last chunk of the messages begun,
   std::uint64_t end_position_ = 0;  // and what all of them count for.
@@ -80,6 +89,7 @@ class Outbox {
   std::uint64_t oldest_ = 1;
   std::size_t queued_bytes_ = 0;  // What the waiting count for.
   std::uint64_t messages_confirmed_ = 0, turned_away_ = 0, superseded_ = 0;
+  std::uint64_t messages_begun_ = 0, bytes_begun_ = 0;
 };
 
 }  // namespace tessera

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace tessera {
 namespace {
@@ -83,6 +85,8 @@ void Runtime::begin() {
     periods_ = clock().time_since_epoch() / options_.evaluate_period;
   tick();
   for (const auto& [peer, messages] : last_told_) tell_again(peer);
+  for (const RuntimeRow& row : std::exchange(owed_, {}))
+    evaluate(row.round, Instant(from_seconds(row.seconds)));
   // From here on the run's beginning is remembered.
   if (!restored_) checkpoint();
   give(Started{});
@@ -140,6 +144,7 @@ void Runtime::note_progress() {
   if (done != seen_) {
     refuse_divergence(node_->last_loss(), done, "training");
     parts_.observer->on_round(event_at_, *node_);
+    tell_of_notes();
     const Round every = options_.evaluate_every;
     if (!ended && every > 0 && done / every > seen_ / every)
       evaluate(done / every * every, event_at_);
@@ -150,7 +155,16 @@ void Runtime::note_progress() {
   evaluate(done, event_at_);
   parts_.observer->say(fmt::format("finished after {} rounds", done));
   const auto word = encode_control(Finished{});
-  for (const PeerState& peer : parts_.transport->peers()) parts_.transport->send(peer.id, word);
+  for (const PeerState& peer : parts_.transport->peers())
+    parts_.transport->send(peer.id, word, MessageClass::control);
+}
+
+// Rounds that went on without somebody, and the like.
+void Runtime::tell_of_notes() {
+  for (const auto& [word, count] : node_->notes())
+    if (const std::uint64_t before = std::exchange(noted_[word], count); count > before)
+      parts_.observer->say(fmt::format("by round {}: {} {} more, {} in all", node_->rounds_done(),
+                                       word, count - before, count));
 }
 
 void Runtime::start_training() {
@@ -182,12 +196,11 @@ void Runtime::evaluate_in_time() {
 
 void Runtime::evaluate(Round label, Instant at) {
   ++evaluations_posted_;
-  RuntimeRow row{
-      .round = label,
-      .seconds = to_seconds(at.time_since_epoch()),
-      .train_loss = node_->last_loss(),
-      // A round's row counts what the round has to send, a moment's what has left by then.
-      .sent = options_.evaluate_period > Duration::zero() ? left() : sent_};
+  RuntimeRow row{.round = label,
+                 .seconds = to_seconds(at.time_since_epoch()),
+                 .train_loss = node_->last_loss(),
+                 .sent = counted()};
+  owed_.push_back(row);
   worker_.post([this, row, model = node_->model()]() mutable {
     EvaluationDone done{.row = row};
     const std::span<const float> view(model);
@@ -230,6 +243,7 @@ void Runtime::on_done(TrainingDone done) {
 
 void Runtime::on_done(EvaluationDone done) {
   --evaluations_posted_;
+  owed_.pop_front();
   if (done.failure) std::rethrow_exception(done.failure);
   refuse_divergence(done.row.score.loss, done.row.round, "test");
   parts_.observer->on_row(done.row);
@@ -288,7 +302,7 @@ void Runtime::send(NodeId to, Payload payload) {
   const bool behind_others =
       std::any_of(held_.begin(), held_.end(), [&](const auto& held) { return held.first == to; });
   if (!behind_others && parts_.transport->send(to, payload.bytes)) return;
-  if (parts_.transport->peer(to).alive()) {
+  if (takes_messages(to)) {
     held_.emplace_back(to, std::move(payload.bytes));
     return;
   }
@@ -304,26 +318,41 @@ void Runtime::tell_again(NodeId to) {
   for (const auto& message : told->second) parts_.transport->send(to, message);
 }
 
-// What was sent, but for what is still here. Which part of that is values is not known; the usual
+// Adds what has gone out since we last looked. Which part of it was values is not known; the usual
 // one.
-SentCounts Runtime::left() const {
-  SentCounts left = sent_;
+const SentCounts& Runtime::count_left() {
+  std::uint64_t bytes = 0;
   for (const PeerState& peer : parts_.transport->peers()) {
-    left.messages -= std::min<std::uint64_t>(peer.queued, left.messages);
-    left.bytes -= std::min<std::uint64_t>(peer.queued_bytes, left.bytes);
+    SentCounts& before = left_to_[peer.id];
+    if (peer.bytes_begun < before.bytes) before = {};  // Another link, to another member.
+    left_.messages += peer.messages_begun - before.messages;
+    bytes += peer.bytes_begun - before.bytes;
+    before = {.messages = peer.messages_begun, .bytes = peer.bytes_begun};
   }
-  if (left.bytes < sent_.bytes)
-    left.value_bytes = static_cast<std::uint64_t>(static_cast<double>(sent_.value_bytes) *
-                                                  static_cast<double>(left.bytes) /
-                                                  static_cast<double>(sent_.bytes));
-  return left;
+  left_.bytes += bytes;
+  if (sent_.bytes > 0)
+    left_.value_bytes += static_cast<std::uint64_t>(static_cast<double>(bytes) *
+                                                    static_cast<double>(sent_.value_bytes) /
+                                                    static_cast<double>(sent_.bytes));
+  return left_;
 }
 
 void Runtime::drop_unsent() {
   held_.clear();
-  // A message may leave in between, and is not counted then.
-  sent_ = left();
   parts_.transport->drop_unsent();
+}
+
+// A peer may be there, and its process in such a state that it takes nothing any more.
+bool Runtime::takes_messages(NodeId to) {
+  const PeerState peer = parts_.transport->peer(to);
+  if (!peer.alive()) return false;
+  Stall& stall = stalls_.try_emplace(to, Stall{clock(), peer.messages_out}).first->second;
+  if (peer.messages_out != stall.messages_out) stall = {clock(), peer.messages_out};
+  if (clock() - stall.since < options_.stalled) return true;
+  if (!std::exchange(stall.said, true))
+    parts_.observer->say(fmt::format("{} has taken nothing for {}: it will be told the newest only",
+                                     peer.name, show_duration(options_.stalled)));
+  return false;
 }
 
 void Runtime::retry_held() {
@@ -333,7 +362,7 @@ void Runtime::retry_held() {
       held = held_.erase(held);
       continue;
     }
-    if (!parts_.transport->peer(held->first).alive()) parts_.transport->drop_unsent(held->first);
+    if (!takes_messages(held->first)) parts_.transport->drop_unsent(held->first);
     if (!full.contains(held->first) && parts_.transport->send(held->first, held->second)) {
       held = held_.erase(held);
     } else {

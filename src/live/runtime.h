@@ -82,12 +82,14 @@ struct RuntimeOptions {
   Duration stop_within = std::chrono::seconds(5);
   // A node that has finished waits this long for its peers to finish too.
   Duration linger = std::chrono::seconds(30);
+  // A peer whose queue is full is waited for; one that takes nothing for this long is not.
+  Duration stalled = std::chrono::seconds(10);
   // How many of the last messages to a peer are told again when either has been started anew. Two
   // for protocols of rounds, where a neighbour is one round ahead at most; asynchronous ones need
   // none.
   std::size_t retold = 0;
-  // Whom a node without a checkpoint asks for a model, in this order, and how many rounds behind
-  // them it must be to take it. Nobody where a node must see every message from the first.
+  // Whom a node without a checkpoint asks for a model, and how many rounds behind them it must be
+  // to take it. Nobody where a node must see every message from the first.
   std::vector<NodeId> helpers{};
   Round far_behind = 2;
   // Training takes at least this long: to stand in for slower machines.
@@ -114,7 +116,6 @@ class Runtime final : private Env {
 
   NodeStatus status() const;  // From any thread.
   const Node& node() const { return *node_; }
-  const SentCounts& sent() const { return sent_; }
 
  private:
   struct TrainingDone {
@@ -159,7 +160,13 @@ class Runtime final : private Env {
   void tick();
   void watch_peers();
   void tell_again(NodeId to);
-  SentCounts left() const;
+  void tell_of_notes();
+  bool takes_messages(NodeId to);
+  const SentCounts& count_left();
+  // A round's row counts what the round has to send, a moment's what has left by then.
+  const SentCounts& counted() {
+    return options_.evaluate_period > Duration::zero() ? count_left() : sent_;
+  }
   bool should_leave() const;
   void checkpoint();
   void save_last_told(Bytes& out) const;
@@ -187,8 +194,18 @@ class Runtime final : private Env {
   std::deque<std::pair<NodeId, std::shared_ptr<const Bytes>>> held_;
   std::map<NodeId, std::uint64_t> members_;  // Whom the transport knows, and how often it met them.
   std::map<NodeId, std::deque<std::shared_ptr<const Bytes>>> last_told_;
-  SentCounts sent_{};
-  std::int64_t periods_ = 0;  // Evaluations by time so far.
+  SentCounts sent_{};                     // Whatever became of it,
+  SentCounts left_{};                     // and what has gone out,
+  std::map<NodeId, SentCounts> left_to_;  // as the transport counts it since this process began.
+  struct Stall {
+    Instant since{};                 // It has not taken another message
+    std::uint64_t messages_out = 0;  // than these.
+    bool said = false;
+  };
+  std::map<NodeId, Stall> stalls_;  // Of peers whose queues were full.
+  std::deque<RuntimeRow> owed_;     // Evaluations posted, without their scores.
+  Node::Counts noted_;              // What the log knows.
+  std::int64_t periods_ = 0;        // Evaluations by time so far.
   Instant ticked_at_{};
   Round seen_ = 0;  // Rounds done, as observers know it.
   std::uint64_t refused_control_ = 0;
@@ -200,7 +217,7 @@ class Runtime final : private Env {
   Round stopping_round_ = 0;
   std::set<NodeId> finished_peers_;
 
-  std::optional<NodeId> asked_;     // Who is to answer whether we are far behind.
+  std::set<NodeId> asked_;          // Who is to answer whether we are far behind.
   std::deque<Incoming> too_early_;  // What came before the node was started.
 
   std::mutex done_mutex_;

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr Duration kJoinWithin = std::chrono::seconds(5);
+constexpr std::size_t kTooEarlyBytesMax = 64 << 20;
 constexpr Duration kAskNap = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -23,31 +24,33 @@ void Runtime::watch_peers() {
     if (!peer.alive()) continue;
     // It may have been started anew and not know.
     finished_peers_.erase(peer.id);
-    if (node_->finished()) parts_.transport->send(peer.id, encode_control(Finished{}));
+    if (node_->finished())
+      parts_.transport->send(peer.id, encode_control(Finished{}), MessageClass::control);
   }
 }
 
-// Asks one helper after the other until one says whether we are far behind. What it says besides
-// waits until the node is started.
+// Asks all helpers whether we are far behind, and believes the first that answers. What they say
+// besides waits until the node is started.
 void Runtime::join() {
+  for (const PeerState& peer : parts_.transport->peers())
+    if (peer.alive() && std::ranges::count(options_.helpers, peer.id) > 0 &&
+        parts_.transport->send(peer.id, encode_control(ModelRequest{0}), MessageClass::control))
+      asked_.insert(peer.id);
   const Instant until = parts_.transport->now() + kJoinWithin;
-  for (const NodeId helper : options_.helpers) {
-    const std::vector<PeerState> peers = parts_.transport->peers();
-    const bool alive = std::any_of(peers.begin(), peers.end(), [&](const PeerState& peer) {
-      return peer.id == helper && peer.alive();
-    });
-    if (!alive || !parts_.transport->send(helper, encode_control(ModelRequest{0}))) continue;
-    asked_ = helper;
-    while (asked_ && parts_.transport->now() < until && !stop_asked_.load()) {
-      std::optional<Incoming> incoming = parts_.transport->receive(kAskNap);
-      if (incoming && is_control(incoming->bytes))
-        hear(std::move(*incoming));
-      else if (incoming)
-        too_early_.push_back(std::move(*incoming));
+  std::size_t kept_bytes = 0;
+  while (!asked_.empty() && parts_.transport->now() < until && !stop_asked_.load()) {
+    std::optional<Incoming> incoming = parts_.transport->receive(kAskNap);
+    if (!incoming) continue;
+    if (is_control(incoming->bytes)) {
+      hear(std::move(*incoming));
+      continue;
     }
-    if (!asked_) return;
+    kept_bytes += incoming->bytes.size();
+    too_early_.push_back(std::move(*incoming));
+    for (; kept_bytes > kTooEarlyBytesMax; too_early_.pop_front())
+      kept_bytes -= too_early_.front().bytes.size();
   }
-  asked_.reset();
+  asked_.clear();
 }
 
 void Runtime::on_control(NodeId from, const Control& control) {
@@ -56,8 +59,8 @@ void Runtime::on_control(NodeId from, const Control& control) {
   } else if (const auto* request = std::get_if<ModelRequest>(&control)) {
     answer(from, *request);
   } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
-    if (asked_ != from) return;  // Unasked for, or too late.
-    asked_.reset();
+    if (!asked_.contains(from)) return;  // Unasked for, or too late.
+    asked_.clear();
     if (offer->rounds >= options_.far_behind && !offer->model.empty()) adopt(from, *offer);
   }
 }
@@ -65,7 +68,7 @@ void Runtime::on_control(NodeId from, const Control& control) {
 void Runtime::answer(NodeId from, const ModelRequest& request) {
   ModelOffer offer{.rounds = node_->rounds_done()};
   if (offer.rounds >= request.rounds + options_.far_behind) offer.model = node_->model();
-  parts_.transport->send(from, encode_control(offer));
+  parts_.transport->send(from, encode_control(offer), MessageClass::control);
 }
 
 void Runtime::adopt(NodeId from, const ModelOffer& offer) {
@@ -88,8 +91,16 @@ void Runtime::checkpoint() {
   Bytes state;
   ByteWriter writer(state);
   writer.put(began_at_);
-  for (const std::uint64_t count : {sent_.messages, sent_.bytes, sent_.value_bytes})
-    writer.put(count);
+  count_left();
+  for (const SentCounts* counts : {&sent_, &left_})
+    for (const std::uint64_t count : {counts->messages, counts->bytes, counts->value_bytes})
+      writer.put(count);
+  // Whoever goes on from here knows nothing of their scores.
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(owed_.size()));
+  for (const RuntimeRow& row : owed_) {
+    writer.put(row.round);
+    writer.put(row.seconds);
+  }
   save_last_told(state);
   node_->save(state);
   parts_.trainer->save(state);
@@ -142,8 +153,15 @@ Result<void> Runtime::load_last_told(ByteReader& in) {
 Result<void> Runtime::restore(ByteSpan state) {
   ByteReader in(state);
   const auto began_at = in.get<double>();
-  for (std::uint64_t* count : {&sent_.messages, &sent_.bytes, &sent_.value_bytes})
-    *count = in.get<std::uint64_t>();
+  for (SentCounts* counts : {&sent_, &left_})
+    for (std::uint64_t* count : {&counts->messages, &counts->bytes, &counts->value_bytes})
+      *count = in.get<std::uint64_t>();
+  for (auto owed = in.get<std::uint32_t>(); owed > 0 && !in.ran_short(); --owed) {
+    RuntimeRow row;
+    row.round = in.get<Round>();
+    row.seconds = in.get<double>();
+    owed_.push_back(row);
+  }
   if (auto loaded = load_last_told(in); !loaded.ok()) return loaded;
   if (auto loaded = node_->load(in); !loaded.ok()) return loaded;
   if (auto loaded = parts_.trainer->load(in); !loaded.ok()) return loaded;
@@ -169,7 +187,7 @@ void Runtime::update_status() {
   status_.age = node_->age();
   status_.seconds = to_seconds(status_at_.time_since_epoch());
   status_.train_loss = node_->last_loss();
-  status_.sent = sent_;
+  status_.sent = counted();
   status_.checkpoints = checkpoints_;
   status_.adoptions = adoptions_;
   status_.refusals = node_->refusals();

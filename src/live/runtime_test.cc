@@ -35,7 +35,8 @@ class LiveNode final : public RuntimeObserver {
                          .checkpoint_every = Duration::zero(),
                          .linger = std::chrono::seconds(10),
                          .retold = 2};
-  Round crash_after = 0;  // Ends as a crash would, after this round; 0: never.
+  Round crash_after = 0;          // Ends as a crash would, after this round; 0: never.
+  Round crash_at_checkpoint = 0;  // The same, once its state is saved.
   std::unique_ptr<EventLogWriter> log{};
 
   std::vector<RuntimeRow> rows{};
@@ -98,7 +99,11 @@ class LiveNode final : public RuntimeObserver {
     if (crash_after > 0 && node.rounds_done() >= crash_after) throw Crash("as asked for");
   }
   void on_row(const RuntimeRow& row) override { rows.push_back(row); }
-  void on_checkpoint(Round, const Bytes& state) override { saved = state; }
+  void on_checkpoint(Round done, const Bytes& state) override {
+    saved = state;
+    if (done == crash_at_checkpoint && std::exchange(crash_at_checkpoint, 0) > 0)
+      throw Crash("as asked for");
+  }
   void say(std::string_view) override {}
 
   NodeId id_;
@@ -133,6 +138,40 @@ class LiveRing : public testing::Test {
   std::unique_ptr<TestNetwork> network_;
   std::vector<std::unique_ptr<LiveNode>> nodes_;
 };
+
+// Its process may die between asking for an evaluation and hearing of it.
+TEST_F(LiveRing, NoRowIsLostWithAProcess) {
+  make("dpsgd:rounds=30");
+  nodes_[2]->crash_at_checkpoint = 10;
+  {
+    std::vector<std::jthread> others;
+    for (const NodeId id : {0u, 1u, 3u}) others.push_back(start(id));
+    start(2).join();
+    EXPECT_TRUE(nodes_[2]->rows.empty());
+    start(2).join();
+  }
+  std::vector<Round> labels;
+  for (const RuntimeRow& row : nodes_[2]->rows) labels.push_back(row.round);
+  EXPECT_EQ(labels, (std::vector<Round>{10, 20, 30}));
+}
+
+// Node 1 answers heartbeats and takes nothing: its transport lives, its loop does not.
+TEST_F(LiveRing, GoesOnBesideAPeerThatTakesNothing) {
+  TransportOptions link = quick();
+  link.queue_bytes = 1000;
+  link.message_bytes_max = 1000;
+  link.held_bytes_extra = 1000;
+  make("dpsgd:rounds=60,patience=100ms", link);
+  const std::unique_ptr<Transport> dead = network_->start(1);
+  std::vector<std::jthread> others;
+  for (const NodeId id : {0u, 2u, 3u}) {
+    nodes_[id]->options.stalled = std::chrono::milliseconds(200);
+    nodes_[id]->options.linger = std::chrono::milliseconds(100);
+    others.push_back(start(id));
+  }
+  EXPECT_TRUE(await([&] { return nodes_[0]->round == 60 && nodes_[2]->round == 60; }));
+  for (const NodeId id : {0u, 2u, 3u}) nodes_[id]->stop();
+}
 
 TEST_F(LiveRing, EndsInTheSameModelsHoweverThreadsRun) {
   make("dpsgd:rounds=30");

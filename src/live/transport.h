@@ -32,9 +32,13 @@ namespace tessera {
 
 // What happens to a message for which its peer's queue has no room.
 enum class QueuePolicy {
-  back_pressure,  // It is turned away; ask has_room() first. For protocols that wait.
+  back_pressure,  // It is turned away. For protocols that wait.
   newest_wins,    // The oldest messages not yet begun make room. For protocols that do not.
 };
+
+// What the node says can be superseded and taken back; what processes agree on among themselves
+// cannot, and takes no part in the counts of what the node has sent.
+enum class MessageClass { ordinary, control };
 
 struct TransportOptions {
   std::uint64_t run = 0;        // Peers of another run or model size are refused, and say so.
@@ -49,7 +53,8 @@ struct TransportOptions {
   // this.
   std::size_t in_flight_bytes = 4 << 20;
   Duration slack = std::chrono::milliseconds(50);
-  // The longest message a peer may send us, and what we hold for it at most beyond one message.
+  // The longest message a peer may send us, and what we hold for it at most beyond one message. A
+  // program that knows its model makes them fit it.
   std::size_t message_bytes_max = 256 << 20;
   std::size_t held_bytes_extra = 16 << 20;
   // The most that travels in one piece. On slow paths pieces are smaller, so that heartbeats come
@@ -99,7 +104,8 @@ struct PeerState {
   std::uint64_t messages_out = 0, messages_in = 0;  // Whole ones; out when confirmed.
   std::uint64_t bytes_out = 0, bytes_in = 0;        // Of all frames, heartbeats too.
   std::uint64_t turned_away = 0;                    // send() found no room (back_pressure).
-  std::uint64_t superseded = 0;   // Dropped before they were sent (newest_wins, drop_unsent).
+  std::uint64_t superseded = 0;  // Dropped before they were sent (newest_wins, drop_unsent).
+  std::uint64_t messages_begun = 0, bytes_begun = 0;  // Ordinary ones that have gone out.
   std::uint64_t connections = 0;  // Times the link was made; more than one means it broke.
   bool alive() const { return condition == PeerCondition::alive; }
 };
@@ -116,9 +122,10 @@ class Transport {
 
   // Queues the message for `to`, which is a member and not ourselves. False when the policy turned
   // it away. A peer that is not there keeps its queue until it comes back.
-  virtual bool send(NodeId to, std::shared_ptr<const Bytes> message) = 0;
+  virtual bool send(NodeId to, std::shared_ptr<const Bytes> message,
+                    MessageClass what = MessageClass::ordinary) = 0;
   virtual bool has_room(NodeId to) const = 0;
-  // Forgets every message of which no byte is on the wire yet.
+  // Forgets every ordinary message of which no byte is on the wire yet.
   virtual void drop_unsent() = 0;
   virtual void drop_unsent(NodeId to) = 0;
 

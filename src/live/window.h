@@ -30,7 +30,7 @@ namespace tessera {
 
 class Window {
  public:
-  explicit Window(Duration slack) : slack_(slack) {}
+  Window(Duration slack, std::size_t most) : slack_(slack), most_(most) {}
 
   // While less than this is on the wire, another chunk may go.
   std::size_t bytes() const { return bytes_; }
@@ -52,7 +52,7 @@ class Window {
   }
 
   // The connection is new, and the path may be: chunks on the old one say nothing any more.
-  void forget() { *this = Window(slack_); }
+  void forget() { *this = Window(slack_, most_); }
 
  private:
   // A path can become longer, and clocks drift. When for so long chunks have waited longer than the
@@ -79,9 +79,9 @@ class Window {
     double fits = outstanding * std::min(2.0, (trip_s - waited_s + slack_s) / trip_s);
     if (waited_s > slack_s) fits = std::min(fits, static_cast<double>(sent.before));
     const auto now_is = static_cast<double>(bytes_);
-    // Where there was little to send, the path was not asked what it can carry.
-    if (fits < now_is && outstanding < now_is / 2) return;
-    bytes_ = std::max<std::size_t>(1, static_cast<std::size_t>((now_is + fits) / 2));
+    // Where there was little to send and it went well, the path was not asked what it can carry.
+    if (waited_s <= slack_s && fits < now_is && outstanding < now_is / 2) return;
+    bytes_ = std::clamp<std::size_t>(static_cast<std::size_t>((now_is + fits) / 2), 1, most_);
   }
 
   double waited(Instant now, const Sent& sent, std::int64_t way) {
@@ -98,7 +98,8 @@ class Window {
   }
 
   Duration slack_;
-  std::size_t bytes_ = kFirst;
+  std::size_t most_;
+  std::size_t bytes_ = std::min(kFirst, most_);
   std::optional<std::int64_t> quickest_;
   Instant as_expected_at_{};                    // When that last explained how long one waited,
   std::optional<std::int64_t> quickest_since_;  // and the quickest since.

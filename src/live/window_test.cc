@@ -26,7 +26,7 @@ struct Ride {
 
 class Sender {
  public:
-  explicit Sender(Duration slack) : window(slack) {}
+  explicit Sender(Duration slack, std::size_t most = 1 << 30) : window(slack, most) {}
 
   // Keeps the path as full as the window allows for so long; the first half is for settling.
   Ride ride(const Path& path, Duration how_long) {
@@ -137,7 +137,7 @@ TEST(Window, IsNotDeceivedByLateConfirmations) {
 
 // Whatever it says, something can be sent, and no more than twice what there was.
 TEST(Window, SurvivesAPeersWildestClock) {
-  Window window(100ms);
+  Window window(100ms, 1 << 30);
   Instant now{};
   const std::uint64_t wild[] = {0, ~0ull, 1ull << 63, (1ull << 63) - 1, 1, 42};
   for (std::uint64_t chunk = 1; chunk < 1000; ++chunk) {
@@ -151,13 +151,34 @@ TEST(Window, SurvivesAPeersWildestClock) {
   }
 }
 
+// Eight megabytes were fine until the path became slow; a round's message is a small part of them.
+TEST(Window, ShrinksForMessagesFarSmallerThanItself) {
+  Sender sender(50ms);
+  sender.ride({500e6, 10ms, 1 << 20}, 10s);
+  EXPECT_GT(sender.window.bytes(), 8u << 20);
+  sender.window.forget();
+  Window window(50ms, 4 << 20);
+  Instant now(1s);
+  const auto tell = [&](std::uint64_t chunk, std::size_t bytes, Duration waits) {
+    window.sent(now, chunk, 0, bytes);
+    const auto at = static_cast<std::uint64_t>((now + 5ms + waits).time_since_epoch().count());
+    window.confirmed(now + 10ms + waits, chunk, at);
+    now += 1s;
+  };
+  for (std::uint64_t chunk = 1; chunk < 10; ++chunk) tell(chunk, 4 << 20, 0s);
+  EXPECT_EQ(window.bytes(), 4u << 20);
+  for (std::uint64_t chunk = 10; chunk < 14; ++chunk) tell(chunk, 500'000, 900ms);
+  EXPECT_LT(window.bytes(), 500'000u);
+}
+
 TEST(Window, LittleToSendTeachesNothing) {
-  Sender sender(100ms);
+  Sender sender(500ms);
   const std::size_t before = sender.ride({10e6, 20ms, 10'000}, 10s).window;
   Instant now = Instant(100s);
   for (std::uint64_t chunk = 1'000'000; chunk < 1'000'100; ++chunk, now += 1s) {
     sender.window.sent(now, chunk, 0, 100);
-    sender.window.confirmed(now + 400ms, chunk, static_cast<std::uint64_t>(chunk));
+    const auto at = static_cast<std::uint64_t>((now + 200ms).time_since_epoch().count());
+    sender.window.confirmed(now + 400ms, chunk, at);
   }
   EXPECT_EQ(sender.window.bytes(), before);
   sender.window.forget();

@@ -50,17 +50,19 @@ class ZeroMqCarrier final : public Carrier {
   Monitor router_monitor_;
   int wake_fd_;
   std::map<NodeId, Member> members_;
-  std::map<std::string, NodeId, std::less<>> id_of_key_;  // Binary keys, as ZAP hands them over.
+  std::map<std::string, NodeId, std::less<>> id_of_key_;
   std::map<NodeId, std::unique_ptr<Connection>> connections_;
   std::uint64_t connections_made_ = 0;
   std::set<std::uint32_t> spoke_;  // Connections to us, by descriptor, that got a frame through.
   std::uint64_t denied_ = 0;       // Strangers whose connection has not ended yet.
 };
 
-std::string binary_key(const std::string& z85) {
-  std::string key(32, '\0');
-  CHECK(zmq_z85_decode(reinterpret_cast<std::uint8_t*>(key.data()), z85.c_str()) != nullptr);
-  return key;
+// As in a roster; empty when it is no key.
+std::string key_text(const zmq::message_t& key) {
+  std::array<char, 41> text{};
+  if (key.size() != 32) return {};
+  zmq_z85_encode(text.data(), key.data<std::uint8_t>(), key.size());
+  return text.data();
 }
 
 ZeroMqCarrier::ZeroMqCarrier(const ZeroMqOptions& options)
@@ -108,7 +110,7 @@ void ZeroMqCarrier::set_members(std::span<const Member> members) {
   id_of_key_.clear();
   for (const Member& member : members) {
     members_[member.id] = member;
-    id_of_key_[binary_key(member.public_key)] = member.id;
+    id_of_key_[member.public_key] = member.id;
   }
 }
 
@@ -186,10 +188,13 @@ bool ZeroMqCarrier::collect_frames(CarrierEvents& events) {
       continue;
     }
     spoke_.insert(static_cast<std::uint32_t>(parts[1].get(ZMQ_SRCFD)));
-    // Set by our ZAP handler when the connection was admitted; nothing the peer says.
-    const NodeId from = static_cast<NodeId>(std::stoul(parts[1].gets("User-Id")));
-    const std::string route = text_in(parts[0]);
-    events.on_frame(from, route, bytes_in(parts[1]));
+    // Set by our ZAP handler when the connection was admitted; nothing the peer says. Its key may
+    // have left the roster since.
+    const auto member = id_of_key_.find(std::string_view(parts[1].gets("User-Id")));
+    if (member == id_of_key_.end())
+      events.on_refused("not-a-member");
+    else
+      events.on_frame(member->second, text_in(parts[0]), bytes_in(parts[1]));
   }
   return true;
 }
@@ -241,12 +246,13 @@ void ZeroMqCarrier::collect_requests(CarrierEvents& events) {
 }
 
 // ZAP (ZeroMQ RFC 27): version, request id, domain, address, identity, mechanism, credentials. The
-// answer carries the user id that ZeroMQ attaches to every frame of the connection.
+// answer carries the user id that ZeroMQ attaches to every frame of the connection: the key itself,
+// since whose it is may change while the connection lasts.
 void ZeroMqCarrier::admit(std::vector<zmq::message_t> request, CarrierEvents& events) {
   std::string user;
   if (request.size() == 7 && text_in(request[5]) == "CURVE") {
-    const auto found = id_of_key_.find(text_in(request[6]));
-    if (found != id_of_key_.end()) user = std::to_string(found->second);
+    const std::string key = key_text(request[6]);
+    if (id_of_key_.contains(key)) user = key;
   }
   if (user.empty()) {
     ++denied_;

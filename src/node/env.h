@@ -39,8 +39,8 @@ class Env {
   virtual Instant now() const = 0;
   virtual void send(NodeId to,
                     Payload payload) = 0;  // Best effort; comes back elsewhere as Arrived.
-  // Forgets every message of this node that has not wholly left it. One that is half sent is lost:
-  // its receiver never hears of it, and what went out was sent in vain.
+  // Forgets every message of this node that has not begun to leave it. What becomes of one that is
+  // half sent depends on the network: live links finish it, simulated ones do as they are told.
   virtual void drop_unsent() = 0;
   virtual void wake_after(Duration delay) = 0;                 // Comes back as Woke.
   virtual void train(const Vector& model, Random random) = 0;  // Comes back as Trained.
