@@ -42,6 +42,8 @@ TEST_F(RosterCommands, FromKeysToARosterInAFewWords) {
   EXPECT_EQ(tessera("keygen ../alice"), 2);
 
   EXPECT_EQ(tessera("roster add roster.toml alice 10.0.0.1:5555 alice.pub"), 0);
+  EXPECT_EQ(tessera("roster add roster.toml bob 10.0.0.2:5555 bob.key"), 2);
+  EXPECT_TRUE(said("err", "bob.key is a private key")) << "it must not be copied to everyone";
   EXPECT_EQ(tessera("roster add roster.toml bob 10.0.0.2:5555 bob.pub"), 0);
   EXPECT_EQ(tessera("roster add roster.toml carol 10.0.0.2:5555 carol.pub"), 2);
   EXPECT_TRUE(said("err", "same address"));

@@ -34,9 +34,23 @@ void write(const Roster& roster, const std::string& file) {
   if (!written) throw std::runtime_error("roster: " + written.error().message);
 }
 
+// Both kinds of key look alike; a file that only its owner may read holds the one that is nobody
+// else's business.
+void refuse_private_key(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto others = std::filesystem::perms::group_read | std::filesystem::perms::others_read;
+  const auto mode = std::filesystem::status(file, missing).permissions();
+  if (missing || (file.extension() != ".key" && (mode & others) != std::filesystem::perms::none))
+    return;
+  throw std::invalid_argument(
+      fmt::format("roster: {} is a private key, which must not leave its machine: give {}",
+                  file.string(), std::filesystem::path(file).replace_extension(".pub").string()));
+}
+
 // The key itself, or the .pub file that holds it.
 std::string public_key(const std::string& key) {
   if (is_public_key(key)) return key;
+  refuse_private_key(key);
   const Result<std::string> text = read_text_file(key);
   if (!text)
     throw std::invalid_argument(fmt::format(

@@ -213,7 +213,8 @@ bool run_to_end(World& world, RunLog& log, RunFolder& folder, const Arguments& a
   StopSign stop_sign(world);
   Round saved = simulation.rounds_done();
   while (true) {
-    while (log.next_sample() <= simulation.next() && log.next_sample() != kNever)
+    // When nothing is left to happen, time stands still, and the last row is of the end.
+    while (simulation.next() != kNever && log.next_sample() <= simulation.next())
       log.sample(simulation);
     if (!simulation.step(log)) break;
     const Round done = simulation.rounds_done();
@@ -241,6 +242,7 @@ Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,
                 const Arguments& arguments) {
   if (arguments.resume) {
     if (const auto summary = RunFolder::finished(out)) {
+      RunFolder::check(out, to_toml(experiment), ExistingRun::kResume);
       fmt::print("{} came to its end before; there is nothing to resume\n", out.string());
       return {.json = *summary};
     }
