@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -28,7 +29,39 @@ TEST(Files, ErrorsNameTheFileAndTheReason) {
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().message, "no/such/file: cannot open: No such file or directory");
   EXPECT_NE(read_file(testing::TempDir()).error().message.find("is a folder"), std::string::npos);
-  EXPECT_FALSE(write_file("no/such/folder/file", {}).ok());
+  EXPECT_EQ(write_file("no/such/folder/file", {}).error().message,
+            "no/such/folder/file: the folder no/such/folder does not exist; make it: mkdir -p "
+            "no/such/folder");
+}
+
+TEST(Files, ALinkIsFollowedAndWhatIsNoFileStays) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tessera_files_test_links";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "far");
+  fs::create_symlink("far/second", folder / "first");
+  fs::create_symlink("there", folder / "far" / "second");
+  const Bytes bytes(3, std::byte{7});
+  for (int again = 0; again < 2; ++again) {
+    ASSERT_TRUE(write_file(folder / "first", bytes).ok());
+    EXPECT_TRUE(fs::is_symlink(folder / "first"));
+    EXPECT_TRUE(fs::is_symlink(folder / "far" / "second"));
+    EXPECT_EQ(*read_file(folder / "far" / "there"), bytes);
+  }
+
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder / "to_pipe");
+  fs::create_symlink("back", folder / "forth");
+  fs::create_symlink("forth", folder / "back");
+  for (const char* name : {"pipe", "to_pipe", "far", "forth"}) {
+    const auto refused = write_file(folder / name, bytes);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_TRUE(refused.error().message.starts_with((folder / name).string() + ": "))
+        << refused.error().message;
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_FALSE(write_file("/dev/full", bytes).ok());
+  fs::remove_all(folder);
 }
 
 }  // namespace
