@@ -35,7 +35,8 @@ constexpr std::array kKeys = {
                   &Experiment::compute},
     ExperimentKey{"faults", "What goes wrong: none, or loss=…,crash=…; see: tessera list faults",
                   &Experiment::faults},
-    ExperimentKey{"evaluate", "When and on how much to test: every=10 (rounds) or 5s,samples=…",
+    ExperimentKey{"evaluate",
+                  "When and on how much to test: every=10 (rounds) or every=5s; samples=…",
                   &Experiment::evaluate},
     ExperimentKey{"device", "cpu or cuda", &Experiment::device},
 };
@@ -67,6 +68,8 @@ std::string toml_text(std::string_view value) {
   return text + '"';
 }
 
+constexpr Interval kNodes{.low = 1, .high = 1'000'000};
+
 std::int64_t integer_in(std::string_view key, std::string_view text, Interval accepted) {
   const std::int64_t number = [&] {
     try {
@@ -78,6 +81,15 @@ std::int64_t integer_in(std::string_view key, std::string_view text, Interval ac
   if (!accepted.contains(static_cast<double>(number)))
     throw std::invalid_argument(fmt::format("{}: {} must be {}", key, text, accepted.to_string()));
   return number;
+}
+
+// What can be said of a key's value by itself, while it is known where it was written.
+void check_value(std::string_view key, std::string_view value) {
+  if (key == "nodes") integer_in(key, value, kNodes);
+  if (key == "seed") integer_in(key, value, at_least(0));
+  if (key == "evaluate" && value.substr(0, value.find(',')).find('=') == value.npos)
+    throw std::invalid_argument(
+        fmt::format("evaluate: '{}' does not say what it is; write every=5s or every=10", value));
 }
 
 constexpr int kLongestChain = 8;
@@ -102,20 +114,30 @@ Experiment read_chain(const std::filesystem::path& path, int longest) {
 
 Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest) {
   const toml::table table = parse_toml(text, path);
-  Experiment experiment;
-  if (const toml::node* base = table.get("base")) {
-    if (longest == 0)
-      throw std::invalid_argument(fmt::format("{}: its bases go round in a circle", path.string()));
-    experiment = read_chain(path.parent_path() / text_of(*base, "base"), longest - 1);
-  }
-  for (const auto& [key, node] : table) {
-    if (key.str() == "base") continue;
+  // Runs `take` and adds to whatever it refuses where that stands.
+  const auto located = [&](const toml::node& node, auto take) {
     try {
-      experiment.*(require_key(key.str()).value) = text_of(node, key.str());
+      return take();
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(
           fmt::format("{}:{}: {}", path.string(), node.source().begin.line, error.what()));
     }
+  };
+  Experiment experiment;
+  if (const toml::node* base = table.get("base")) {
+    if (longest == 0)
+      throw std::invalid_argument(fmt::format("{}: its bases go round in a circle", path.string()));
+    const std::string name = located(*base, [&] { return text_of(*base, "base"); });
+    experiment = read_chain(path.parent_path() / name, longest - 1);
+  }
+  for (const auto& [key, node] : table) {
+    const std::string_view name = key.str();
+    if (name == "base") continue;
+    located(node, [&, &node = node] {
+      std::string& value = experiment.*(require_key(name).value);
+      value = text_of(node, name);
+      check_value(name, value);
+    });
   }
   return experiment;
 }
@@ -127,7 +149,7 @@ std::span<const ExperimentKey> experiment_keys() {
 }
 
 std::uint32_t Experiment::node_count() const {
-  return static_cast<std::uint32_t>(integer_in("nodes", nodes, between(1, 1'000'000)));
+  return static_cast<std::uint32_t>(integer_in("nodes", nodes, kNodes));
 }
 std::uint64_t Experiment::seed_number() const {
   return static_cast<std::uint64_t>(integer_in("seed", seed, at_least(0)));
@@ -150,7 +172,10 @@ std::string to_toml(const Experiment& experiment) {
 Experiment ExperimentArguments::resolve() const {
   Experiment experiment = file.empty() ? Experiment{} : read_experiment(file);
   for (const auto& [name, value] : flags)
-    if (!value.empty()) experiment.*(require_key(name).value) = value;
+    if (!value.empty()) {
+      check_value(name, value);
+      experiment.*(require_key(name).value) = value;
+    }
   return experiment;
 }
 

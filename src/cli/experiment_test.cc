@@ -94,6 +94,12 @@ TEST(Experiment, RefusalsNameLineKeyAndRemedy) {
   EXPECT_EQ(refusal("nodes = 4\nmodle = \"mlp\"\n"),
             ":2: there is no key 'modle'. Did you mean 'model'?");
   EXPECT_EQ(refusal("nodes = 1.5\n"), ":1: nodes must be a text or a whole number");
+  EXPECT_EQ(refusal("seed = 1\nnodes = \"four\"\n"), ":2: nodes: 'four' is not a whole number");
+  EXPECT_EQ(refusal("seed = -1\n"), ":1: seed: -1 must be at least 0");
+  EXPECT_EQ(refusal("evaluate = \"5s\"\n"),
+            ":1: evaluate: '5s' does not say what it is; write every=5s or every=10");
+  EXPECT_EQ(refusal("nodes = 4\n[foo]\nbar = 1\n").substr(0, 29), ":2: there is no key 'foo'. Kn");
+  EXPECT_EQ(refusal("base = 1.5\n"), ":1: base must be a text or a whole number");
   EXPECT_EQ(refusal("nodes = \n").substr(0, 14), ":1: not TOML: ");
   EXPECT_THROW((void)read_experiment("no/such.toml"), std::invalid_argument);
   Experiment experiment;

@@ -54,7 +54,12 @@ Action add_help(CLI::App& parser) {
   parser.add_flag("--man", *man, "Writes the man page");
   return [man, &parser](const std::string&) {
     const CLI::App& program = *parser.get_parent();
-    fmt::print("{}", *man ? man_page(read_program(program)) : program.help());
+    // program.help() would be the help of the command that was chosen, which is this one.
+    const auto commands = [&] {
+      return program.get_formatter()->make_help(&program, program.get_name(),
+                                                CLI::AppFormatMode::Normal);
+    };
+    fmt::print("{}", *man ? man_page(read_program(program)) : commands());
     return 0;
   };
 }

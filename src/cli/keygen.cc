@@ -1,9 +1,12 @@
 // `tessera keygen NAME`: the key pair by which a node is known to the others.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 
 #include "cli/command.h"
 #include "live/keys.h"
@@ -17,9 +20,21 @@ struct KeygenArguments {
   std::string folder = ".";
 };
 
+// For its owner alone, as what goes into it. A folder that is there stays as it is.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  const mode_t usual = ::umask(077);
+  std::filesystem::create_directories(folder, error);
+  ::umask(usual);
+  if (error)
+    throw std::invalid_argument(
+        fmt::format("keygen: --dir={}: cannot make this folder: {}", folder, error.message()));
+}
+
 int keygen(const KeygenArguments& arguments) {
   if (const std::string fault = member_name_fault(arguments.name); !fault.empty())
     throw std::invalid_argument(fmt::format("keygen: '{}': {}", arguments.name, fault));
+  make_folder(arguments.folder);
   const KeyFiles files = key_files(arguments.folder, arguments.name);
   const Result<KeyPair> keys = make_key_files(files);
   if (!keys) throw std::invalid_argument("keygen: " + keys.error().message);
@@ -35,7 +50,8 @@ int keygen(const KeygenArguments& arguments) {
 Action add_keygen(CLI::App& parser) {
   auto arguments = std::make_shared<KeygenArguments>();
   parser.add_option("name", arguments->name, "The node's name")->required();
-  parser.add_option("--dir", arguments->folder, "Where the two files go (default: here)");
+  parser.add_option("--dir", arguments->folder,
+                    "Where the two files go; made if need be (default: here)");
   parser.footer(
       "Example:\n"
       "  tessera keygen alice --dir=keys");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "report/metrics_csv.h"
@@ -63,8 +64,10 @@ Action add_report(CLI::App& parser) {
   parser.add_option("--csv", arguments->csv,
                     "Instead of a page: every row of every run as CSV, into this file");
   parser.add_option("--title", arguments->page.title, "Its title (default: the runs' names)");
-  parser.add_option("--rows", arguments->page.rows_max,
-                    "Rows drawn of each run (default: as many as keep the page near 1 MB)");
+  parser
+      .add_option("--rows", arguments->page.rows_max,
+                  "Rows drawn of each run (default: as many as keep the page near 1 MB)")
+      ->check([](const std::string& text) { return whole_number_fault(text, at_least(1)); });
   parser.footer(
       "Examples:\n"
       "  tessera report runs/full runs/jwins --out=report.html\n"

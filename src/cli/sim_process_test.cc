@@ -141,9 +141,48 @@ TEST_F(SimProcess, WrongWordsAreAnsweredInOneLineWithExitCodeTwo) {
   EXPECT_NE(refusal(toy + "--sharing=choco --codec=gamma+int8").find("lossless"),
             std::string::npos);
   EXPECT_NE(refusal(toy + "--nodse=3").find("Did you mean '--nodes'?"), std::string::npos);
+  EXPECT_NE(refusal(toy + "--evaluate=5s").find("write every=5s or every=10"), std::string::npos);
   EXPECT_NE(refusal("sim no/such.toml").find("no/such.toml"), std::string::npos);
   EXPECT_FALSE(fs::exists(root_ / "none"));
 }
+
+TEST_F(SimProcess, TheCommandLineIsRefusedInPlainWords) {
+  const auto refusal = [&](const std::string& arguments) {
+    EXPECT_EQ(tessera(arguments), 2) << arguments;
+    return said("err");
+  };
+  EXPECT_EQ(refusal("--hlep"), "tessera: tessera has no flag '--hlep'. Did you mean '--help'?\n");
+  EXPECT_EQ(refusal("-v"), "tessera: tessera has no flag '-v'. Did you mean '--version'?\n");
+  EXPECT_EQ(refusal("sim --out= --quiet"),
+            "tessera: --out= is empty: give it a value, or leave it out\n");
+  EXPECT_EQ(refusal("sim --nodes"), "tessera: --nodes needs a value. Try tessera sim --help\n");
+  EXPECT_EQ(refusal("sim --nodes=3 --nodes=4"),
+            "tessera: --nodes is given more than once. Try tessera sim --help\n");
+  EXPECT_EQ(refusal("sim a.toml b.toml"),
+            "tessera: sim has no use for 'b.toml'. Try tessera sim --help\n");
+  EXPECT_EQ(refusal("report"), "tessera: runs is required. Try tessera report --help\n");
+  for (const char* rows : {"0", "-4", "99999999999999999999"})
+    EXPECT_NE(refusal(fmt::format("report x --rows={}", rows)).find("at least 1"),
+              std::string::npos);
+  for (const char* flag : {"--steps=0", "--steps=-1", "--lines=0", "--steps=99999999999999999999"})
+    EXPECT_NE(refusal(fmt::format("train {}", flag)).find("at least 1. Try tessera train --help"),
+              std::string::npos);
+}
+
+TEST_F(SimProcess, HelpAloneListsTheCommands) {
+  ASSERT_EQ(tessera("--help"), 0);
+  const std::string asked_by_flag = said("out");
+  ASSERT_EQ(tessera("help"), 0);
+  EXPECT_EQ(said("out"), asked_by_flag);
+  EXPECT_NE(asked_by_flag.find("inspect"), std::string::npos);
+}
+
+#if TESSERA_WITH_LIVE
+TEST_F(SimProcess, KeygenMakesAFolderForItsOwnerAlone) {
+  ASSERT_EQ(tessera("keygen alice --dir=" + out("keys")), 0) << said("err");
+  EXPECT_EQ(fs::status(root_ / "keys").permissions(), fs::perms::owner_all);
+}
+#endif
 
 TEST_F(SimProcess, ADivergedModelIsReportedNotAveragedOn) {
   EXPECT_EQ(tessera("sim --nodes=4 --topology=ring --model=quadratic:lr=3 "

@@ -82,15 +82,18 @@ int train(const Arguments& arguments) {
 }  // namespace
 
 Action add_train(CLI::App& parser) {
+  const auto positive = [](const std::string& text) {
+    return whole_number_fault(text, at_least(1));
+  };
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
   parser
       .add_option(
           "--steps", arguments->steps,
           "Minibatches in all (default: 2000, for ratings 20000: a step touches few of them)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   parser.add_option("--lines", arguments->lines, "How often to test and print (default: 10)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   parser
       .add_option("--threads", arguments->threads,
                   "Worker threads for evaluation; 0 takes one per core")
