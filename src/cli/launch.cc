@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/spec.h"
@@ -22,6 +23,7 @@
 #include "cli/live_cluster.h"
 #include "cli/live_collect.h"
 #include "cli/live_nemesis.h"
+#include "cli/live_settings.h"
 #include "cli/world.h"
 #include "live/status_server.h"
 #include "report/run_folder.h"
@@ -32,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kInterrupted = 130;
+constexpr std::uint32_t kProcessesMax = 1000;
 constexpr double kStopSeconds = 20;  // After that, those that have not stopped are killed.
 constexpr int kFailedStarts = 5;     // In a row, until a node is given up.
 constexpr double kFirstPauseSeconds = 0.2, kLongestPauseSeconds = 10;
@@ -243,8 +246,9 @@ void write_results(const Experiment& experiment, std::span<const fs::path> folde
   fmt::print("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
              100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
              last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
-  fmt::print("{} live nodes, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
-             seconds, last.virtual_seconds, last.round, out.string());
+  fmt::print("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
+             summary.nodes == 1 ? "" : "s", seconds, last.virtual_seconds, last.round,
+             out.string());
 }
 
 // What is ignored stays so: nohup asks that of SIGHUP.
@@ -255,6 +259,8 @@ void listen_for_interrupts() {
 
 // Nodes that ran elsewhere: each folder in nodes/ is one, and their names are in the order of ids.
 int collect_only(const Arguments& arguments) {
+  if (arguments.out.empty())
+    throw std::invalid_argument("--collect needs --out, the folder with the nodes' own in nodes/");
   const fs::path out(arguments.out);
   const std::vector<fs::path> folders = node_folders(out / "nodes");
   if (folders.empty())
@@ -264,14 +270,52 @@ int collect_only(const Arguments& arguments) {
   return 0;
 }
 
-int run(const Arguments& arguments) {
-  if (arguments.collect) return collect_only(arguments);
-  const Stopwatch watch;
+// A slip is answered before there is a folder.
+Experiment resolve(const Arguments& arguments) {
   Experiment experiment = arguments.experiment->resolve();
-  if (arguments.processes > 0) experiment.nodes = std::to_string(arguments.processes);
-  Nemesis nemesis(arguments.nemesis);
+  const auto nodes = arguments.experiment->flags.find("nodes");
+  if (arguments.processes > 0) {
+    experiment.nodes = std::to_string(arguments.processes);
+    if (nodes != arguments.experiment->flags.end() && !nodes->second.empty() &&
+        nodes->second != experiment.nodes)
+      throw std::invalid_argument(
+          fmt::format("--processes={} and --nodes={} say the same thing differently: give one",
+                      experiment.nodes, nodes->second));
+  }
+  if (experiment.node_count() > kProcessesMax)
+    throw std::invalid_argument(fmt::format(
+        "{} nodes are too many processes for one machine, {} at most: simulate them, or "
+        "use several machines (docs/deploy.md)",
+        experiment.nodes, kProcessesMax));
   (void)NodeRecipe(experiment);
   (void)parse_evaluate(experiment);
+  TransportOptions link;
+  apply_link_options(arguments.link, link);
+  for (const std::string* time : {&arguments.checkpoint, &arguments.linger, &arguments.pace})
+    if (!time->empty()) (void)parse_duration(*time);
+  return experiment;
+}
+
+// What only a simulation can have, an experiment may still say.
+void tell_what_is_not_simulated(const Experiment& experiment) {
+  const Experiment usual;
+  for (const auto& [key, asked, none] : {std::tuple{"network", experiment.network, usual.network},
+                                         std::tuple{"compute", experiment.compute, usual.compute},
+                                         std::tuple{"faults", experiment.faults, usual.faults}})
+    if (asked != none)
+      fmt::print(stderr, "note: {}={} is for simulations; live nodes have what there is\n", key,
+                 asked);
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.resume && arguments.overwrite)
+    throw std::invalid_argument(
+        "--resume continues a run and --overwrite throws it away: choose one");
+  if (arguments.collect) return collect_only(arguments);
+  const Stopwatch watch;
+  const Experiment experiment = resolve(arguments);
+  Nemesis nemesis(arguments.nemesis);
+  tell_what_is_not_simulated(experiment);
   const fs::path file(arguments.experiment->file);
   const fs::path out = !arguments.out.empty()
                            ? fs::path(arguments.out)
@@ -318,8 +362,10 @@ Action add_launch(CLI::App& parser) {
       "Examples:\n"
       "  tessera launch experiments/toy.toml --processes=8 --out=runs/live\n"
       "  tessera launch experiments/fashion_jwins.toml --processes=8 --restart");
-  parser.add_option("--processes", arguments->processes,
-                    "How many nodes, a process each; the same as --nodes");
+  parser
+      .add_option("--processes", arguments->processes,
+                  "How many nodes, a process each; the same as --nodes")
+      ->check(CLI::Range(std::uint32_t{1}, kProcessesMax));
   parser.add_option("--out", arguments->out,
                     "The run's folder (default: runs/, the experiment's name and -live)");
   parser.add_option("--link", arguments->link, "What links are told, see: tessera node --help");

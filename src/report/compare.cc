@@ -268,6 +268,9 @@ std::vector<std::string> comparison_notes(std::span<const StoredRun> runs) {
     if (!differing.empty())
       notes.push_back(fmt::format("{} does not compare with {}: it has another {}", run.name,
                                   runs[0].name, join(differing, ", another ")));
+    if (run.setting("nodes") != runs[0].setting("nodes"))
+      notes.push_back(fmt::format("{} has {} nodes, {} has {}", run.name, run.setting("nodes"),
+                                  runs[0].name, runs[0].setting("nodes")));
     if (!run.finished())
       notes.push_back(fmt::format(
           "{} is not finished: its figures are those of its last evaluation; continue it with {}",
