@@ -214,18 +214,36 @@ void write_results(const LiveSettings& settings, const Runtime& runtime, RunFold
   folder.write_summary(to_json(summary));
 }
 
+// What a setting says, or else an error that names it.
+template <typename Parse>
+auto read_setting(std::string_view key, const std::string& value, Parse parse) {
+  try {
+    return parse(value);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}={}: {}", key, value, error.what()));
+  }
+}
+
+unsigned parse_threads(std::string_view text) {
+  const std::int64_t threads = parse_integer(text);
+  if (threads < 0 || threads > 1024) throw std::invalid_argument("between 0 and 1024 will do");
+  return static_cast<unsigned>(threads);
+}
+
 RuntimeOptions options_of(const LiveSettings& settings, const NodeRecipe& recipe, NodeId id) {
   const EvaluateOptions evaluate = parse_evaluate(settings.plan);
-  return {.rounds = recipe.rounds,
-          .evaluate_every = evaluate.period > Duration::zero() ? 0 : evaluate.rounds,
-          .evaluate_period = evaluate.period,
-          .checkpoint_every = parse_duration(settings.checkpoint),
-          .gather = parse_duration(settings.gather),
-          .linger = parse_duration(settings.linger),
-          .retold = protocol_kind(settings.plan.protocol).synchronous ? 2u : 0u,
-          .helpers = helpers_of(settings.plan, recipe, id),
-          .pace = settings.pace.empty() ? Duration::zero() : parse_duration(settings.pace),
-          .began_at = settings.began.empty() ? 0 : parse_number(settings.began)};
+  return {
+      .rounds = recipe.rounds,
+      .evaluate_every = evaluate.period > Duration::zero() ? 0 : evaluate.rounds,
+      .evaluate_period = evaluate.period,
+      .checkpoint_every = read_setting("checkpoint", settings.checkpoint, parse_duration),
+      .gather = read_setting("gather", settings.gather, parse_duration),
+      .linger = read_setting("linger", settings.linger, parse_duration),
+      .retold = protocol_kind(settings.plan.protocol).synchronous ? 2u : 0u,
+      .helpers = helpers_of(settings.plan, recipe, id),
+      .pace = settings.pace.empty() ? Duration::zero()
+                                    : read_setting("pace", settings.pace, parse_duration),
+      .began_at = settings.began.empty() ? 0 : read_setting("began", settings.began, parse_number)};
 }
 
 // Answers questions and signals while the node runs.
@@ -254,7 +272,7 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   const NodeId id = find_member(*roster, settings, plan.node_count()).id;
   RuntimeOptions options = options_of(settings, recipe, id);
   RunFolder::check(settings.folder, to_toml(plan), ExistingRun::kResume);
-  Lesson lesson = make_lesson(plan, static_cast<unsigned>(parse_integer(settings.threads)));
+  Lesson lesson = make_lesson(plan, read_setting("threads", settings.threads, parse_threads));
   RunFolder folder(settings.folder, to_toml(plan), ExistingRun::kResume);
 
   const auto transport = make_transport(settings, *roster, id, recipe, lesson.trainer->dimension());

@@ -29,7 +29,8 @@ constexpr std::array kKeys = {
     LiveKey{"linger", "How long to stay for others when finished (default: 30s)",
             &LiveSettings::linger},
     LiveKey{"link",
-            "heartbeat=250ms,silence=1s/10s,retry=100ms/5s,queue=64MiB,in_flight=4MiB,slack=50ms",
+            "heartbeat=250ms,silence=1s/10s,retry=100ms/"
+            "5s,queue=64MiB,in_flight=4MiB,slack=50ms,message_max=...,linger=2s",
             &LiveSettings::link},
     LiveKey{"metrics", "Answer Prometheus at this loopback address", &LiveSettings::metrics},
     LiveKey{"record", "Write every event to this file, for tessera replay", &LiveSettings::record,
