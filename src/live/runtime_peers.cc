@@ -29,8 +29,8 @@ void Runtime::watch_peers() {
   }
 }
 
-// Asks all helpers whether we are far behind, and believes the first that answers. What they say
-// besides waits until the node is started.
+// Asks all helpers whether we are far behind, and begins with the model of the first that is ahead;
+// some may have begun no earlier. What they say besides waits until the node is started.
 void Runtime::join() {
   for (const PeerState& peer : parts_.transport->peers())
     if (peer.alive() && std::ranges::count(options_.helpers, peer.id) > 0 &&
@@ -60,8 +60,10 @@ void Runtime::on_control(NodeId from, const Control& control) {
     answer(from, *request);
   } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
     if (!asked_.contains(from)) return;  // Unasked for, or too late.
+    asked_.erase(from);
+    if (offer->rounds < options_.far_behind || offer->model.empty()) return;
     asked_.clear();
-    if (offer->rounds >= options_.far_behind && !offer->model.empty()) adopt(from, *offer);
+    adopt(from, *offer);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "live/event_log.h"
+#include "live/runtime_control.h"
 #include "live/testing.h"
 #include "node/quadratic.h"
 #include "protocol/protocols.h"
@@ -251,6 +252,26 @@ TEST_F(LiveRing, ALatecomerIsGivenAModelAndJoins) {
   EXPECT_EQ(nodes_[3]->rounds, 60u);
   EXPECT_LT(nodes_[3]->rows.back().sent.messages, 2 * 60u);  // It skipped rounds.
   EXPECT_NEAR(nodes_[3]->rows.back().score.loss, nodes_[0]->rows.back().score.loss, 0.2);
+}
+
+// One that has begun no earlier is the first to answer: it has nothing else to do.
+TEST_F(LiveRing, LatecomersDoNotMisleadEachOther) {
+  make("dpsgd:rounds=5,patience=50ms");
+  nodes_[2]->options.helpers = {3, 1};
+  nodes_[2]->options.gather = kPatience;
+  nodes_[2]->options.linger = std::chrono::milliseconds(50);
+  const auto idle = network_->start(0), ahead = network_->start(1), as_late = network_->start(3);
+  std::jthread late = start(2);
+  for (Transport* helper : {as_late.get(), ahead.get()}) {
+    const std::optional<Incoming> question = await_message(*helper);
+    ASSERT_TRUE(question && is_control(question->bytes));
+  }
+  as_late->send(2, encode_control(ModelOffer{}));
+  ASSERT_TRUE(await([&] { return as_late->peer(2).messages_out == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ahead->send(2, encode_control(ModelOffer{.rounds = 20, .model = Vector(kDimension, 0.5f)}));
+  late.join();
+  EXPECT_EQ(nodes_[2]->adoptions, 1u);
 }
 
 TEST_F(LiveRing, WhatIsRecordedReplaysToTheBit) {
