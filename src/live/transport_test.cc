@@ -95,6 +95,8 @@ TEST_P(TransportTest, APeerThatRestartsIsTakenBack) {
   auto a = net->start(0), b = net->start(1);
   a->send(1, random_message(10));
   ASSERT_TRUE(await_message(*b));
+  // What it has not confirmed it is told again, in its next life.
+  ASSERT_TRUE(await([&] { return a->peer(1).messages_out == 1; }));
   b.reset();
   ASSERT_TRUE(await([&] { return !a->peer(1).alive(); }));
   a->send(1, random_message(20));

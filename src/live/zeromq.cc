@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -43,6 +44,7 @@ class ZeroMqCarrier final : public Carrier {
   void collect_silent_ends(CarrierEvents& events);
   void collect_answers(CarrierEvents& events);
   void admit(std::vector<zmq::message_t> request, CarrierEvents& events);
+  std::size_t number_of_key(const std::string& key);
 
   KeyPair keys_;
   zmq::context_t context_;
@@ -51,6 +53,7 @@ class ZeroMqCarrier final : public Carrier {
   int wake_fd_;
   std::map<NodeId, Member> members_;
   std::map<std::string, NodeId, std::less<>> id_of_key_;
+  std::vector<std::string> admitted_;  // Keys that were in the roster when they came, once each.
   std::map<NodeId, std::unique_ptr<Connection>> connections_;
   std::uint64_t connections_made_ = 0;
   std::set<std::uint32_t> spoke_;  // Connections to us, by descriptor, that got a frame through.
@@ -190,7 +193,7 @@ bool ZeroMqCarrier::collect_frames(CarrierEvents& events) {
     spoke_.insert(static_cast<std::uint32_t>(parts[1].get(ZMQ_SRCFD)));
     // Set by our ZAP handler when the connection was admitted; nothing the peer says. Its key may
     // have left the roster since.
-    const auto member = id_of_key_.find(std::string_view(parts[1].gets("User-Id")));
+    const auto member = id_of_key_.find(admitted_[std::stoul(parts[1].gets("User-Id"))]);
     if (member == id_of_key_.end())
       events.on_refused("not-a-member");
     else
@@ -245,14 +248,21 @@ void ZeroMqCarrier::collect_requests(CarrierEvents& events) {
   }
 }
 
+std::size_t ZeroMqCarrier::number_of_key(const std::string& key) {
+  const auto found = std::find(admitted_.begin(), admitted_.end(), key);
+  if (found != admitted_.end()) return static_cast<std::size_t>(found - admitted_.begin());
+  admitted_.push_back(key);
+  return admitted_.size() - 1;
+}
+
 // ZAP (ZeroMQ RFC 27): version, request id, domain, address, identity, mechanism, credentials. The
-// answer carries the user id that ZeroMQ attaches to every frame of the connection: the key itself,
-// since whose it is may change while the connection lasts.
+// answer carries the user id that ZeroMQ attaches to every frame of the connection: the key's
+// number, not its member's, since whose it is may change while the connection lasts.
 void ZeroMqCarrier::admit(std::vector<zmq::message_t> request, CarrierEvents& events) {
   std::string user;
   if (request.size() == 7 && text_in(request[5]) == "CURVE") {
     const std::string key = key_text(request[6]);
-    if (id_of_key_.contains(key)) user = key;
+    if (id_of_key_.contains(key)) user = std::to_string(number_of_key(key));
   }
   if (user.empty()) {
     ++denied_;
