@@ -129,6 +129,8 @@ TEST(Table, NamesTheNearestEntry) {
 TEST(Text, ShowsUnitsPeopleRead) {
   EXPECT_EQ(show_bytes(0), "0 B");
   EXPECT_EQ(show_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(show_bytes(1020 * 1024), "1020 KiB");
+  EXPECT_EQ(show_bytes(0x1p40 * 5000), "5000 TiB");
   EXPECT_EQ(show_duration(12500us), "12.5 ms");
   EXPECT_EQ(show_duration(90s), "1.5 min");
 }

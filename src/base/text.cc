@@ -34,7 +34,10 @@ struct Unit {
 std::string in_largest_unit(double amount, std::span<const Unit> units) {
   const auto fits = [&](const Unit& unit) { return std::abs(amount) >= unit.size; };
   const auto found = std::find_if(units.begin(), units.end() - 1, fits);
-  return fmt::format("{:.3g} {}", amount / found->size, found->name);
+  const double number = amount / found->size;
+  // Three digits, but no powers of ten: there are 1,023 KiB before there is a MiB.
+  return std::abs(number) < 999.5 ? fmt::format("{:.3g} {}", number, found->name)
+                                  : fmt::format("{:.0f} {}", number, found->name);
 }
 
 }  // namespace

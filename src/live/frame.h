@@ -60,7 +60,7 @@ struct Ack {
   std::uint64_t session = 0;
   std::uint64_t received = 0;  // The last chunk received.
   std::uint64_t released = 0;  // The last chunk of the messages taken; at most `received`.
-  std::uint64_t at = 0;        // When that came, in ns of the receiver's own clock.
+  std::uint64_t at = 0;        // When `received` came, in ns of the receiver's own clock.
   bool operator==(const Ack&) const = default;
 };
 struct Heartbeat {

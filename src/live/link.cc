@@ -276,6 +276,7 @@ PeerState Link::state() const {
   state.queued_bytes = outbox_.queued_bytes();
   state.unconfirmed_bytes = outbox_.unconfirmed_bytes();
   state.window_bytes = window_.bytes();
+  state.confirmed_bytes = outbox_.bytes_confirmed();
   state.held_bytes = inbox_.held_bytes();
   state.messages_out = outbox_.messages_confirmed();
   state.messages_in = messages_in_;

@@ -48,6 +48,7 @@ class Outbox {
   std::size_t queued_bytes() const { return queued_bytes_ - waiting_.size() * kChunkCharge; }
   std::size_t unconfirmed_bytes() const { return sent_position_ - received_position_; }
   std::uint64_t messages_confirmed() const { return messages_confirmed_; }
+  std::uint64_t bytes_confirmed() const { return received_position_; }
   std::uint64_t turned_away() const { return turned_away_; }
   std::uint64_t superseded() const { return superseded_; }
   // Ordinary messages that went out, and their bytes.

@@ -346,8 +346,8 @@ void Runtime::drop_unsent() {
 bool Runtime::takes_messages(NodeId to) {
   const PeerState peer = parts_.transport->peer(to);
   if (!peer.alive()) return false;
-  Stall& stall = stalls_.try_emplace(to, Stall{clock(), peer.messages_out}).first->second;
-  if (peer.messages_out != stall.messages_out) stall = {clock(), peer.messages_out};
+  Stall& stall = stalls_.try_emplace(to, Stall{clock(), peer.confirmed_bytes}).first->second;
+  if (peer.confirmed_bytes != stall.confirmed_bytes) stall = {clock(), peer.confirmed_bytes};
   if (clock() - stall.since < options_.stalled) return true;
   if (!std::exchange(stall.said, true))
     parts_.observer->say(fmt::format("{} has taken nothing for {}: it will be told the newest only",

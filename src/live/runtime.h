@@ -198,8 +198,8 @@ class Runtime final : private Env {
   SentCounts left_{};                     // and what has gone out,
   std::map<NodeId, SentCounts> left_to_;  // as the transport counts it since this process began.
   struct Stall {
-    Instant since{};                 // It has not taken another message
-    std::uint64_t messages_out = 0;  // than these.
+    Instant since{};                    // It has taken no more
+    std::uint64_t confirmed_bytes = 0;  // than these.
     bool said = false;
   };
   std::map<NodeId, Stall> stalls_;  // Of peers whose queues were full.

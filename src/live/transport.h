@@ -100,6 +100,7 @@ struct PeerState {
   std::size_t queued = 0, queued_bytes = 0;         // Accepted by send(), not yet on the wire.
   std::size_t unconfirmed_bytes = 0;                // On the wire,
   std::size_t window_bytes = 0;                     // and how much may be.
+  std::uint64_t confirmed_bytes = 0;                // Of all that was ever on the wire.
   std::size_t held_bytes = 0;                       // From it, not yet taken by receive().
   std::uint64_t messages_out = 0, messages_in = 0;  // Whole ones; out when confirmed.
   std::uint64_t bytes_out = 0, bytes_in = 0;        // Of all frames, heartbeats too.

@@ -117,17 +117,24 @@ TEST(Links, SendsNoMoreThanParallelAtATime) {
                                     {0, Instant(1ms)}, {1, Instant(2ms)}, {2, Instant(3ms)}}));
 }
 
+// Three messages of 1,000 bytes at 1 MB/s, from node 0 at 0, as they are after 1.4 ms.
+std::unique_ptr<Network> one_sent_one_begun_one_waiting(std::string_view spec) {
+  auto network = network_of(spec);
+  for (MessageId id = 0; id < 3; ++id)
+    network->offer(Instant{},
+                   {.id = id, .from = 0, .to = static_cast<NodeId>(1 + id), .bytes = 1000});
+  std::vector<Outcome> outcomes;
+  while (network->next() <= Instant(1400us)) network->advance(network->next(), outcomes);
+  EXPECT_TRUE(outcomes.empty());
+  return network;
+}
+
 // 1,000 bytes at 1 MB/s, taken back after 0.4 ms: 400 are lost. One queued behind loses nothing,
 // and one that has left arrives.
 TEST(Withdrawing, CountsWhatWasSentInVain) {
   for (const char* spec : {"fifo:up=1MB/s,latency=9ms", "links:up=1MB/s,latency=9ms,parallel=1"}) {
-    const auto network = network_of(spec);
-    for (MessageId id = 0; id < 3; ++id)
-      network->offer(Instant{},
-                     {.id = id, .from = 0, .to = static_cast<NodeId>(1 + id), .bytes = 1000});
+    const auto network = one_sent_one_begun_one_waiting(spec);
     std::vector<Outcome> outcomes;
-    while (network->next() <= Instant(1400us)) network->advance(network->next(), outcomes);
-    ASSERT_TRUE(outcomes.empty());
     network->withdraw(Instant(1400us), 0, outcomes);
     ASSERT_EQ(outcomes.size(), 2u) << spec;
     EXPECT_EQ(outcomes[0].id, 1u);
@@ -145,12 +152,8 @@ TEST(Withdrawing, LetsWhatWasBegunGoThroughWhereAsked) {
   for (const char* spec : {"fifo:up=1MB/s,latency=9ms,half_sent=finished",
                            "links:up=1MB/s,latency=9ms,parallel=1,half_sent=finished"})
     for (const bool crashed : {false, true}) {
-      const auto network = network_of(spec);
-      for (MessageId id = 0; id < 3; ++id)
-        network->offer(Instant{},
-                       {.id = id, .from = 0, .to = static_cast<NodeId>(1 + id), .bytes = 1000});
+      const auto network = one_sent_one_begun_one_waiting(spec);
       std::vector<Outcome> outcomes;
-      while (network->next() <= Instant(1400us)) network->advance(network->next(), outcomes);
       crashed ? network->cut_off(Instant(1400us), 0, outcomes)
               : network->withdraw(Instant(1400us), 0, outcomes);
       EXPECT_EQ(outcomes.size(), crashed ? 2u : 1u) << spec;
