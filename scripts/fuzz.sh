@@ -58,7 +58,7 @@ main() {
   fi
 
   scripts/setup.sh build core test
-  cmake --preset fuzz >/dev/null
+  cmake --preset fuzz -DTESSERA_WERROR="${TESSERA_WERROR:-OFF}" >/dev/null
   cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"
 
   local waves=$(((${#targets[@]} + at_a_time - 1) / at_a_time))

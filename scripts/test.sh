@@ -56,7 +56,7 @@ build() {  # PRESET [TARGET...]
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -Wno-maybe-uninitialized")
   # The libraries are compiled file by file here, with every warning.
   [[ $preset == release ]] && flags=(-DTESSERA_UNITY=tests)
-  quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON "${flags[@]}" &&
+  quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON -DTESSERA_WERROR=ON "${flags[@]}" &&
     quietly "$preset-build" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
 }
 
@@ -103,7 +103,7 @@ part_fuzz() {
   local count
   count=$(find src -name '*_fuzz.cc' | wc -l)
   if [[ $count -eq 0 ]]; then return; fi
-  if quietly fuzz scripts/fuzz.sh $((fuzz_seconds_each * (count + 1) / 2)); then
+  if TESSERA_WERROR=ON quietly fuzz scripts/fuzz.sh $((fuzz_seconds_each * (count + 1) / 2)); then
     passed=$((passed + count))
   else
     fail "fuzzing"
