@@ -20,6 +20,14 @@ struct VirtualClock {
 
 using Instant = VirtualClock::time_point;
 
+// A moment that does not come.
+inline constexpr Instant kNever = Instant::max();
+
+// So much later, or never where the clock does not reach so far. `by` is not negative.
+constexpr Instant later(Instant at, Duration by) {
+  return by < kNever - at ? at + by : kNever;
+}
+
 constexpr double to_seconds(Duration d) {
   return static_cast<double>(d.count()) / 1e9;  // Divided, so that 7.5 s is 7.5.
 }

@@ -63,7 +63,7 @@ class NodeRecipe {
 
   std::uint64_t run = 0;
   Round rounds = 0;  // As PreparedProtocol has them.
-  Instant until = Instant::max();
+  Instant until = kNever;
   std::shared_ptr<const Topology> topology{};
 
  private:
@@ -82,7 +82,7 @@ struct World {
   std::unique_ptr<Simulation> simulation{};
   EvaluateOptions evaluate{};
   Round rounds = 0;
-  Instant until = Instant::max();
+  Instant until = kNever;
   std::vector<NodeId> stragglers{};
 };
 

@@ -7,8 +7,8 @@
 namespace tessera {
 
 struct Ending {
-  Round rounds = 0;                // Trainings; 0: any number.
-  Instant until = Instant::max();  // The latest there is: no such moment.
+  Round rounds = 0;  // Trainings; 0: any number.
+  Instant until = kNever;
 
   bool reached(const Node& node, Round done) const {
     return (rounds > 0 && done >= rounds) || node.now() >= until;
@@ -16,7 +16,7 @@ struct Ending {
   // To be called when a node starts: finishes it, or sees to it that it is woken in time.
   bool begin(Node& node, Round done) const {
     if (reached(node, done)) return node.finish(), false;
-    if (until != Instant::max()) node.wake_after(until - node.now());
+    if (until != kNever) node.wake_after(until - node.now());
     return true;
   }
 };

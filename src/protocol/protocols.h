@@ -26,8 +26,8 @@ using MakeProtocol = std::function<std::unique_ptr<Protocol>(NodeId node)>;
 struct PreparedProtocol {
   MakeProtocol make{};
   // When a node is done, whichever comes first.
-  Round rounds = 0;                // Rounds, or trainings of an asynchronous protocol; 0: no limit.
-  Instant until = Instant::max();  // A moment; the latest there is: no limit.
+  Round rounds = 0;        // Rounds, or trainings of an asynchronous protocol; 0: no limit.
+  Instant until = kNever;  // No limit.
 };
 
 struct ProtocolKind {

@@ -86,7 +86,7 @@ std::span<const FaultKind> fault_kinds() {
 Faults::Faults(FaultOptions options, std::uint32_t nodes, Random random)
     : options_(options), random_(random), side_(nodes, false) {
   any_ = options_.loss > 0 || options_.duplicate > 0 || options_.reorder > 0 ||
-         options_.spike > 0 || options_.cut != Instant::max() || crashes();
+         options_.spike > 0 || options_.cut != kNever || crashes();
   // Half of the nodes, whichever they are.
   std::vector<NodeId> order(nodes);
   std::iota(order.begin(), order.end(), NodeId{0});
@@ -114,8 +114,7 @@ bool Faults::cut_off(NodeId a, NodeId b, Instant now) const {
 }
 
 bool Faults::cut_for_ever(Instant now) const {
-  return now >= options_.cut && options_.mended == Instant::max() &&
-         options_.heal == Instant::max();
+  return now >= options_.cut && options_.mended == kNever && options_.heal == kNever;
 }
 
 std::optional<Instant> Faults::crash_after(NodeId node, std::uint32_t life, Instant start) const {

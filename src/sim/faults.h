@@ -26,12 +26,12 @@ struct FaultOptions {
   Duration reorder_most{};  // Held back by up to this much, so that later ones overtake it.
   Duration spike_length{};  // Held back by this much.
   // From `cut` until `mended` messages between the two halves of the nodes are lost.
-  Instant cut = Instant::max(), mended = Instant::max();
+  Instant cut = kNever, mended = kNever;
   // Means of the times a node stays up and down; zero: no crashes.
   Duration up_mean{}, down_mean{};
   bool remembers = true;  // Comes back from its last snapshot, or from nothing.
   Duration snapshot_every = std::chrono::seconds(10);
-  Instant heal = Instant::max();  // From here on nothing goes wrong any more.
+  Instant heal = kNever;  // From here on nothing goes wrong any more.
 };
 
 class Faults {

@@ -27,9 +27,6 @@
 
 namespace tessera {
 
-// A moment that does not come.
-inline constexpr Instant kNever = Instant::max();
-
 using MessageId = std::uint64_t;  // Given by the simulation, ascending.
 
 struct Parcel {

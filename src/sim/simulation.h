@@ -24,6 +24,7 @@
 
 #include "base/threads.h"
 #include "node/node.h"
+#include "node/traffic.h"
 #include "node/trainer.h"
 #include "sim/compute.h"
 #include "sim/event_queue.h"
@@ -31,13 +32,6 @@
 #include "sim/network.h"
 
 namespace tessera {
-
-struct Traffic {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t value_bytes = 0;
-  std::uint64_t metadata_bytes() const { return bytes - value_bytes; }
-};
 
 // What happened to one node's messages since the beginning.
 struct Mail {
