@@ -33,7 +33,7 @@ measure toy-1k-full "${toy[@]}" --model=quadratic:dimension=1000
 measure toy-100k-full "${toy[@]}" --model=quadratic:dimension=100000
 measure toy-100k-jwins "${toy[@]}" --model=quadratic:dimension=100000 --sharing=jwins
 if "$program" list models 2>/dev/null | grep -q cnn28; then
-  for recipe in fashion fashion_jwins fashion_choco; do
-    measure "$recipe" "experiments/$recipe.toml" --nodes=8 --protocol=dpsgd:rounds=20 --evaluate=every=20,samples=500
+  for recipe in full jwins choco; do
+    measure "fashion-$recipe" "experiments/fashion/$recipe.toml" --nodes=8 --protocol=dpsgd:rounds=20 --evaluate=every=20,samples=500
   done
 fi

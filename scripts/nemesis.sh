@@ -57,7 +57,7 @@ main() {
   if [[ ${NEMESIS_TOY:-} == 1 ]]; then
     lesson=("--model=quadratic:dimension=5000,lr=0.03")
   else
-    lesson=(experiments/fashion.toml)
+    lesson=(experiments/fashion/full.toml)
   fi
   mkdir -p "$out"
   compare dpsgd --protocol="dpsgd:rounds=$rounds,patience=5s" --sharing=full --evaluate="every=$((rounds / 4))"

@@ -44,10 +44,10 @@ main() {
   tessera=build/$preset/src/cli/tessera
   build
   if [[ $preset == release ]]; then
-    simulate full experiments/fashion.toml
-    simulate random experiments/fashion_random.toml
-    simulate jwins experiments/fashion_jwins.toml
-    simulate jwins-int8 experiments/fashion_jwins_int8.toml
+    simulate full experiments/fashion/full.toml
+    simulate random experiments/fashion/random.toml
+    simulate jwins experiments/fashion/jwins.toml
+    simulate jwins-int8 experiments/fashion/jwins_int8.toml
   else
     simulate full experiments/toy.toml --sharing=full
     simulate random experiments/toy.toml --sharing=random

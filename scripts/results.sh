@@ -21,16 +21,14 @@ target=60%
 case $set in
   jwins)
     target=40%
-    experiments=(cifar10 cifar10_random cifar10_jwins_planes cifar10_jwins_int8
-      cifar10_no_wavelet cifar10_no_accumulation cifar10_no_cutoff) ;;
-  async) experiments=(async "${rivals[@]/#/async_}") ;;
-  no-stragglers)
-    experiments=(async_stragglers0 async_adpsgd_pings_stragglers0 async_swift_scatter_stragglers0) ;;
-  half-sent) experiments=(async_links_lost async_links_finished) ;;
+    experiments=(jwins/cifar10{,_random,_jwins_planes,_jwins_int8,_no_wavelet,_no_accumulation,_no_cutoff}) ;;
+  async) experiments=(divshare/cifar10 "${rivals[@]/#/divshare/cifar10_}") ;;
+  no-stragglers) experiments=(divshare/cifar10{,_adpsgd_pings,_swift_scatter}_stragglers0) ;;
+  half-sent) experiments=(divshare/cifar10_links_{lost,finished}) ;;
   movielens)
     target=loss=2
-    experiments=(async_movielens "${rivals[@]/#/async_movielens_}") ;;
-  laptop) experiments=(fashion_async "${rivals[@]/#/fashion_async_}" fashion_async_dpsgd) ;;
+    experiments=(divshare/movielens "${rivals[@]/#/divshare/movielens_}") ;;
+  laptop) experiments=(fashion/{divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd}) ;;
   *)
     echo "results: choose one of jwins, async, no-stragglers, half-sent, movielens, laptop" >&2
     exit 2 ;;

@@ -1,6 +1,6 @@
 // An experiment: a TOML file of one-line specs. Every key is also a flag, and the flag wins:
 //
-//   tessera train experiments/cifar10.toml --training=sgd:lr=0.05,batch=8,steps=128
+//   tessera train experiments/jwins/cifar10.toml --training=sgd:lr=0.05,batch=8,steps=128
 //
 // A file may begin where another ends: base = "cifar10.toml" takes that file's keys first.
 //

@@ -361,7 +361,7 @@ Action add_launch(CLI::App& parser) {
       "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with checkpoints.\n\n"
       "Examples:\n"
       "  tessera launch experiments/toy.toml --processes=8 --out=runs/live\n"
-      "  tessera launch experiments/fashion_jwins.toml --processes=8 --restart");
+      "  tessera launch experiments/fashion/jwins.toml --processes=8 --restart");
   parser
       .add_option("--processes", arguments->processes,
                   "How many nodes, a process each; the same as --nodes")

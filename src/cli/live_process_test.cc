@@ -107,12 +107,11 @@ TEST_P(LiveFashionMnist, EndsInTheSimulatorsBits) {
   if (!fs::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
   expect_same_digest(
-      fmt::format("{}/experiments/{}.toml --nodes=8 --protocol=dpsgd:rounds=4 "
+      fmt::format("{}/experiments/fashion/{}.toml --nodes=8 --protocol=dpsgd:rounds=4 "
                   "--evaluate=every=2,samples=200",
                   TESSERA_SOURCE_DIR, GetParam()));
 }
-INSTANTIATE_TEST_SUITE_P(Recipes, LiveFashionMnist,
-                         testing::Values("fashion", "fashion_jwins", "fashion_choco"),
+INSTANTIATE_TEST_SUITE_P(Recipes, LiveFashionMnist, testing::Values("full", "jwins", "choco"),
                          [](const auto& recipe) { return std::string(recipe.param); });
 
 TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {

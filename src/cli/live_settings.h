@@ -4,7 +4,7 @@
 //   name       = "alice"
 //   key        = "alice.key"
 //   roster     = "roster.toml"
-//   experiment = "fashion.toml"       # or a table [experiment] with that file's keys
+//   experiment = "jwins.toml"       # or a table [experiment] with that file's keys
 //   folder     = "/var/lib/tessera/alice"
 //
 // Paths are relative to the file they are written in, those of flags to where one stands.

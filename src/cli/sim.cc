@@ -370,8 +370,8 @@ Action add_sim(CLI::App& parser) {
   parser.footer(
       "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with a checkpoint.\n\n"
       "Examples:\n"
-      "  tessera sim experiments/fashion_jwins.toml --out=runs/jwins\n"
-      "  tessera sim experiments/fashion_async.toml --watch\n"
+      "  tessera sim experiments/fashion/jwins.toml --out=runs/jwins\n"
+      "  tessera sim experiments/fashion/divshare.toml --watch\n"
       "  tessera sim experiments/toy.toml --seeds=90..94 --nodes=32 --out=runs/five");
   parser.add_option("--out", arguments->out,
                     "The run's folder (default: runs/ and the experiment's name)");

@@ -102,8 +102,9 @@ Action add_train(CLI::App& parser) {
                     "Folder to write the model to, for torch.jit.load");
   parser.footer(
       "Examples:\n"
-      "  tessera train experiments/fashion.toml --steps=500\n"
-      "  tessera train experiments/cifar10.toml --training=sgd:lr=0.05,batch=8 --export=model");
+      "  tessera train experiments/fashion/full.toml --steps=500\n"
+      "  tessera train experiments/jwins/cifar10.toml --training=sgd:lr=0.05,batch=8 "
+      "--export=model");
   return [arguments](const std::string&) { return train(*arguments); };
 }
 

@@ -211,7 +211,7 @@ async function runsAreListed(page) {
   assert.match(table, /unfinished: round 500 of 1,000/);
   const commands = await page.locator(".command code").allInnerTexts();
   assert.equal(commands.length, 4);
-  assert.ok(commands.some((command) => command === "tessera sim experiments/cifar10.toml --sharing=full --seed=90"));
+  assert.ok(commands.some((command) => command === "tessera sim experiments/jwins/cifar10.toml --sharing=full --seed=90"));
   assert.ok(
     commands.some((command) => /^tessera sim .*config\.toml --out=.* --resume$/.test(command)),
     "an unfinished run can be continued",

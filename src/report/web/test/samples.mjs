@@ -143,7 +143,7 @@ function writeRun(
     refusals: {},
     wall_seconds: 45 + 10 * draw(),
     model_digest: (seed * 7919 + sharing.length).toString(16).padStart(16, "0"),
-    command: `tessera sim experiments/cifar10.toml --sharing=${sharing} --seed=${seed}`,
+    command: `tessera sim experiments/jwins/cifar10.toml --sharing=${sharing} --seed=${seed}`,
     ...(facts
       ? factsOf(nodes, random(seed), top, asynchronous)
       : {
