@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/files.h"
 #include "data/datasets.h"
 #include "data/test_files.h"
 
@@ -120,6 +121,24 @@ TEST(Celeba, DecodesTheImagesOfAFolder) {
   EXPECT_EQ(data->test->get(1, x), 0);
   EXPECT_EQ(x[84 * 84 + 1], 42);  // Green, the second pixel: 40 + 2.
   EXPECT_EQ(data->train_users, (std::vector<std::uint32_t>{0, 0}));
+}
+
+// As the images are distributed, 178 x 218, in the folders of LEAF's own layout.
+TEST(Celeba, TheExperimentTakesImagesOfTheirOriginalSize) {
+  const Result<std::string> file =
+      read_text_file(TESSERA_SOURCE_DIR "/experiments/jwins/celeba.toml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const std::string dir = "dir=data/celeba";
+  const std::size_t start = file->find("celeba:"), at = file->find(dir);
+  ASSERT_NE(at, std::string::npos) << *file;
+  const std::string options = file->substr(at + dir.size(), file->find('"', at) - at - dir.size());
+  Attempt attempt;
+  attempt.folder.write("raw/img_align_celeba/000001.jpg", encode_jpeg(gradient(3, 218, 178)));
+  const Result<LoadedData> data =
+      attempt.load(file->substr(start, at - start) + options.substr(options.find_first_not_of(',')),
+                   leaf_file(R"("000001.jpg")", "1"));
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_EQ(data->task.shape, (std::vector<std::uint32_t>{3, 84, 84}));
 }
 
 TEST(Celeba, ErrorsNameTheImage) {
