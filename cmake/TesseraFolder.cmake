@@ -5,12 +5,14 @@
 # USES names the folders below that this one may see, USES_IF_BUILT those of them that an option can leave
 # out; PACKAGES what it needs from outside, visible to those above; PRIVATE_PACKAGES the same, hidden from
 # them; TEST_PACKAGES what only its tests need.
+# SUBFOLDERS names folders in it whose files belong to the same library.
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
 # ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
 function(tessera_folder name)
-  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
+  list(TRANSFORM FOLDER_SUBFOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE below_it)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${below_it})
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -57,7 +59,8 @@ function(tessera_folder name)
       if(TESSERA_SANITIZE)
         set(optimise -O0)
       endif()
-      target_compile_options(${name}_test PRIVATE ${optimise} -Wno-maybe-uninitialized)
+      target_compile_options(${name}_test PRIVATE ${optimise}
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     endif()
     if(FOLDER_ONE_PROCESS)
       add_test(NAME ${name} COMMAND ${name}_test)

@@ -2,7 +2,7 @@
 # Throws mutated bytes at every decoder: scripts/fuzz.sh [SECONDS] [TARGET...]
 #
 # SECONDS is for the whole run (default 1800), shared evenly by the targets, two of which run at a
-# time. Targets are named after src/*/*_fuzz.cc; all of them by default. What a run learns stays in
+# time. Targets are named after the files x_fuzz.cc; all of them by default. What a run learns stays in
 # build/fuzz-corpus/TARGET and the next one starts there; inputs that crash go to its crashes/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,10 +11,7 @@ readonly at_a_time=2
 readonly home=build/fuzz-corpus
 
 all_targets() {
-  local file
-  for file in src/*/*_fuzz.cc; do
-    if [[ -e $file ]]; then basename "$file" _fuzz.cc; fi
-  done
+  find src -name '*_fuzz.cc' -exec basename {} _fuzz.cc ';' | sort
 }
 
 # Newer kernels place programs where the sanitizers of GCC 12 and Clang 14 do not expect them.
@@ -53,7 +50,7 @@ main() {
   targets=("$@")
   [[ $# -gt 0 ]] || mapfile -t targets < <(all_targets)
   if [[ ${#targets[@]} -eq 0 ]]; then
-    echo "fuzz: there is no src/*/*_fuzz.cc" >&2
+    echo "fuzz: there is no x_fuzz.cc in src" >&2
     return 1
   fi
 

@@ -52,6 +52,7 @@ std::vector<Sample> bad_samples() {
       {"includes", "src/codec/a.cc", "#include \"data/dataset.h\"\n"},
       {"includes", "src/base/a.cc", "#include \"math/known.h\"\n"},
       {"includes", "src/math/a.cc", "#include \"known.h\"\n"},
+      {"includes", "src/math/sub/a.cc", "#include \"codec/wire.h\"\n"},
       {"layers", "src/math/CMakeLists.txt", "tessera_folder(math USES base codec)\n"},
       {"layers", "src/codec/CMakeLists.txt", "tessera_folder(codec USES data)\n"},
       {"layers", "src/oddment/CMakeLists.txt", "tessera_folder(oddment USES base)\n"},
@@ -120,6 +121,7 @@ std::vector<Sample> good_samples() {
   return {
       {"includes", "src/codec/a.cc", "#include \"base/bytes.h\"\n#include \"math/known.h\"\n"},
       {"includes", "src/cli/a.cc", "#include \"codec/wire.h\"\n"},
+      {"includes", "src/codec/sub/a.cc", "#include \"math/known.h\"\n"},
       {"owned", "src/learn/a.cc", "#include <torch/torch.h>\n"},
       {"clock", "src/live/a.cc",
        "auto t = std::chrono::steady_"
