@@ -3,12 +3,12 @@
 #include <array>
 
 #include "base/table.h"
-#include "data/cifar10.h"
-#include "data/idx.h"
-#include "data/image_folder.h"
-#include "data/leaf_sets.h"
-#include "data/movielens.h"
-#include "data/synthetic.h"
+#include "data/sets/cifar10.h"
+#include "data/sets/idx_sets.h"
+#include "data/sets/image_folder.h"
+#include "data/sets/leaf_sets.h"
+#include "data/sets/movielens.h"
+#include "data/sets/synthetic.h"
 #include "data/views.h"
 
 namespace tessera {

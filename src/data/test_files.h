@@ -70,4 +70,18 @@ inline Bytes gzipped(ByteSpan plain) {
   return packed;
 }
 
+// An IDX file; type 8 is unsigned bytes.
+inline Bytes idx(unsigned type, std::vector<std::uint32_t> extents, std::vector<int> values) {
+  Bytes bytes{std::byte{0}, std::byte{0}, std::byte(type), std::byte(extents.size())};
+  for (const std::uint32_t extent : extents)
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(std::byte(extent >> shift));
+  for (const int value : values) bytes.push_back(std::byte(value));
+  return bytes;
+}
+
+// Two images of 2 x 3: 0 1 2 / 3 4 5 and 10 11 12 / 13 14 15.
+inline Bytes two_images() {
+  return idx(8, {2, 2, 3}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
+}
+
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "data/image.h"
+#include "data/formats/image.h"
 
 namespace tessera {
 

@@ -1,0 +1,29 @@
+// From LEAF's folders of files to the two halves of a set.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "data/formats/leaf.h"
+#include "data/stores.h"
+
+namespace tessera {
+
+// Reads DIR/train/*.json and DIR/test/*.json in the order of their names and lets `append` put each
+// user's samples into a half; this numbers the users, in the order they are met.
+struct LeafHalves {
+  ByteHalf train{};
+  ByteHalf test{};
+};
+using LeafAppend = std::function<Result<void>(const LeafUser& user, ByteHalf& half)>;
+Result<LeafHalves> read_leaf(const std::filesystem::path& dir, const LeafAppend& append);
+
+// For `append`: sample `i` of a user as people find it, "user 'w1', sample 3".
+std::string leaf_place(const LeafUser& user, std::size_t i);
+
+// Checks that labels are numbers and classes below `classes`, and adds them to the half.
+Result<void> append_labels(const LeafUser& user, std::uint32_t classes, ByteHalf& half);
+
+}  // namespace tessera
