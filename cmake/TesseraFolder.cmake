@@ -2,6 +2,7 @@
 #   tessera_codec   the library: every x.cc that is neither a test, a benchmark nor a fuzzer
 #   codec_test      every x_test.cc, when TESSERA_TESTS is on
 #   fuzz_x          one libFuzzer program per x_fuzz.cc, when TESSERA_FUZZ is on
+# A folder inside another, tessera_folder(live/link ...), is a layer of its own: tessera_live_link, live_link_test.
 # USES names the folders below that this one may see, USES_IF_BUILT those of them that an option can leave
 # out; PACKAGES what it needs from outside, visible to those above; PRIVATE_PACKAGES the same, hidden from
 # them; TEST_PACKAGES what only its tests need.
@@ -9,7 +10,8 @@
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
 # ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
-function(tessera_folder name)
+function(tessera_folder folder)
+  string(REPLACE / _ name ${folder})
   cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
   list(TRANSFORM FOLDER_SUBFOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE below_it)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${below_it})
@@ -19,14 +21,16 @@ function(tessera_folder name)
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
   foreach(optional IN LISTS FOLDER_USES_IF_BUILT)
-    if(TARGET tessera_${optional})
+    string(REPLACE / _ target ${optional})
+    if(TARGET tessera_${target})
       list(APPEND FOLDER_USES ${optional})
     endif()
   endforeach()
+  list(TRANSFORM FOLDER_USES REPLACE / _)
   list(TRANSFORM FOLDER_USES PREPEND tessera_ OUTPUT_VARIABLE below)
 
   if(NOT sources)
-    message(FATAL_ERROR "src/${name} has no sources")
+    message(FATAL_ERROR "src/${folder} has no sources")
   endif()
   add_library(tessera_${name} STATIC ${sources})
   add_library(tessera::${name} ALIAS tessera_${name})
@@ -37,7 +41,7 @@ function(tessera_folder name)
   target_link_libraries(tessera_${name}
     PUBLIC ${below} ${FOLDER_PACKAGES}
     PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
-  set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${name})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${folder})
   tessera_is_together(${name} together)
   if(together)
     tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})

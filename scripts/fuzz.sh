@@ -22,7 +22,7 @@ unshuffled() {
 fuzz() {
   local target=$1 seconds=$2
   local program
-  program=$(echo build/fuzz/src/*/fuzz_"$target")
+  program=$(find build/fuzz/src -name "fuzz_$target" -type f)
   mkdir -p "$home/$target/corpus" "$home/$target/crashes"
   # A crash is reported in the table; the other targets still get their time.
   unshuffled "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \

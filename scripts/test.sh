@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 readonly parts=(core release dev tsan fuzz style)
 readonly parts_by_default=(release dev tsan fuzz style)
 readonly logs=build/test-logs
-readonly threaded=(base sim live)
+readonly threaded=(base sim live live/link)
 readonly fuzz_seconds_each=5
 passed=0
 failed=0
@@ -90,7 +90,7 @@ part_dev() { build_and_test dev; }
 part_tsan() {
   local folder folders=()
   for folder in "${threaded[@]}"; do
-    compgen -G "src/$folder/*_test.cc" >/dev/null && folders+=("$folder")
+    compgen -G "src/$folder/*_test.cc" >/dev/null && folders+=("${folder//\//_}")
   done
   if build tsan "${folders[@]/%/_test}"; then
     run_ctest tsan -L "^($(IFS='|' && echo "${folders[*]}"))\$"

@@ -11,6 +11,10 @@
 
 namespace tessera::tidy {
 
+// The layer that holds a folder: "live/link" is one, and "sim/oracle", which has no place of its
+// own in the order, belongs to "sim".
+std::string_view layer_of(std::string_view folder);
+
 // How high a folder stands; -1 for one that is not in the order at all.
 int rank_of(std::string_view folder);
 

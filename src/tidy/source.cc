@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "tidy/layers.h"
 
 namespace tessera::tidy {
 namespace {
@@ -94,8 +95,8 @@ std::string_view File::folder() const {
   constexpr std::string_view kSources = "src/";
   if (!path.starts_with(kSources)) return {};
   const std::string_view rest = std::string_view(path).substr(kSources.size());
-  const std::size_t slash = rest.find('/');
-  return slash == rest.npos ? std::string_view{} : rest.substr(0, slash);
+  const std::size_t slash = rest.rfind('/');
+  return slash == rest.npos ? std::string_view{} : layer_of(rest.substr(0, slash));
 }
 
 Tree read_tree(const std::filesystem::path& root) {

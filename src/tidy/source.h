@@ -20,7 +20,8 @@ struct File {
   bool ends_with(std::string_view suffix) const { return path.ends_with(suffix); }
   bool is_cpp() const { return ends_with(".cc") || ends_with(".h"); }
   bool is_shell() const { return ends_with(".sh") || ends_with(".sbatch") || path == ".ci/run"; }
-  std::string_view folder() const;  // "codec" for src/codec/wire.h; empty outside src/.
+  // Its layer: "codec" for src/codec/wire.h; empty outside src/.
+  std::string_view folder() const;
 };
 
 using Tree = std::map<std::string, File>;  // By path, so that findings come in a fixed order.

@@ -53,6 +53,8 @@ std::vector<Sample> bad_samples() {
       {"includes", "src/base/a.cc", "#include \"math/known.h\"\n"},
       {"includes", "src/math/a.cc", "#include \"known.h\"\n"},
       {"includes", "src/math/sub/a.cc", "#include \"codec/wire.h\"\n"},
+      {"includes", "src/live/link/a.cc", "#include \"live/runtime.h\"\n"},
+      {"includes", "src/math/a.cc", "#include \"live/link/frame.h\"\n"},
       {"layers", "src/math/CMakeLists.txt", "tessera_folder(math USES base codec)\n"},
       {"layers", "src/codec/CMakeLists.txt", "tessera_folder(codec USES data)\n"},
       {"layers", "src/oddment/CMakeLists.txt", "tessera_folder(oddment USES base)\n"},
