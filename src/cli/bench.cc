@@ -17,7 +17,7 @@
 #include "learn/train_bench.h"
 #endif
 #if TESSERA_WITH_LIVE
-#include "live/transport_bench.h"
+#include "live/link/transport_bench.h"
 #endif
 #include "math/math_bench.h"
 #include "math/simd.h"

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "cli/command.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
 #include "live/roster.h"
 
 namespace tessera {

@@ -20,7 +20,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/live_settings.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
 #include "live/roster.h"
 
 namespace tessera {

@@ -14,10 +14,10 @@
 #include "base/stopwatch.h"
 #include "cli/world.h"
 #include "live/event_log.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
+#include "live/link/zeromq.h"
 #include "live/roster.h"
 #include "live/status_server.h"
-#include "live/zeromq.h"
 #include "report/metrics.h"
 #include "report/run_folder.h"
 

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "cli/experiment.h"
-#include "live/transport.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

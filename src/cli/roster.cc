@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
 
 namespace tessera {
 namespace {

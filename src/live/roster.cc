@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
 
 namespace tessera {
 namespace {

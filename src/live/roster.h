@@ -22,16 +22,9 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "live/link/member.h"
 
 namespace tessera {
-
-struct Member {
-  NodeId id = 0;
-  std::string name{};
-  std::string address{};     // host:port; IPv6 hosts stand in brackets.
-  std::string public_key{};  // CURVE, in Z85.
-  bool operator==(const Member&) const = default;
-};
 
 class Roster {
  public:

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "live/keys.h"
+#include "live/link/keys.h"
 
 namespace tessera {
 namespace {

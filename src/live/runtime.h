@@ -28,10 +28,10 @@
 #include <variant>
 #include <vector>
 
+#include "live/link/transport.h"
 #include "live/runtime_control.h"
 #include "live/runtime_worker.h"
 #include "live/status.h"
-#include "live/transport.h"
 #include "node/node.h"
 #include "node/trainer.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/hash.h"
 #include "live/event_log.h"
+#include "live/link/testing.h"
 #include "live/runtime_control.h"
-#include "live/testing.h"
 #include "node/quadratic.h"
 #include "protocol/protocols.h"
 #include "topology/topology.h"

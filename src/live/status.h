@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "live/transport.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

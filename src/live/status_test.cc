@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "live/link/testing.h"
 #include "live/status_server.h"
-#include "live/testing.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "live/carrier.h"
-#include "live/transport.h"
+#include "live/link/carrier.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "live/inbox.h"
+#include "live/link/inbox.h"
 
 #include <utility>
 

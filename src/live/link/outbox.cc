@@ -1,4 +1,4 @@
-#include "live/outbox.h"
+#include "live/link/outbox.h"
 
 #include <algorithm>
 #include <bit>

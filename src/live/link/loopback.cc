@@ -1,4 +1,4 @@
-#include "live/loopback.h"
+#include "live/link/loopback.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "live/link_transport.h"
+#include "live/link/link_transport.h"
 
 namespace tessera {
 namespace {

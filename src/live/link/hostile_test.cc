@@ -9,8 +9,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "live/frame.h"
-#include "live/testing.h"
+#include "live/link/frame.h"
+#include "live/link/testing.h"
 
 namespace tessera {
 namespace {

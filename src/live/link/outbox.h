@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "live/frame.h"
-#include "live/transport.h"
+#include "live/link/frame.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

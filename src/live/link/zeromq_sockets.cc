@@ -1,4 +1,4 @@
-#include "live/zeromq_sockets.h"
+#include "live/link/zeromq_sockets.h"
 
 namespace tessera {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "live/keys.h"
-#include "live/roster.h"
+#include "live/link/keys.h"
+#include "live/link/member.h"
 
 namespace tessera {
 

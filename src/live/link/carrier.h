@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "live/roster.h"
+#include "live/link/member.h"
 
 namespace tessera {
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "live/carrier.h"
-#include "live/keys.h"
-#include "live/transport.h"
+#include "live/link/carrier.h"
+#include "live/link/keys.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 // A path with a rate, a length and a queue, and a sender that always has more: what the window
 // makes of it.
-#include "live/window.h"
+#include "live/link/window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The rules of a link, without sockets or threads: frames as bytes, limits on both ends, and two
 // links over a wire that breaks at random.
-#include "live/link.h"
+#include "live/link/link.h"
 
 #include <gtest/gtest.h>
 

@@ -21,12 +21,12 @@
 #include <string>
 #include <string_view>
 
-#include "live/arrivals.h"
-#include "live/frame.h"
-#include "live/inbox.h"
-#include "live/outbox.h"
-#include "live/transport.h"
-#include "live/window.h"
+#include "live/link/arrivals.h"
+#include "live/link/frame.h"
+#include "live/link/inbox.h"
+#include "live/link/outbox.h"
+#include "live/link/transport.h"
+#include "live/link/window.h"
 
 namespace tessera {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "live/carrier.h"
-#include "live/transport.h"
+#include "live/link/carrier.h"
+#include "live/link/transport.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "live/link_transport.h"
+#include "live/link/link_transport.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "live/clock.h"
-#include "live/link.h"
+#include "live/link/clock.h"
+#include "live/link/link.h"
 
 namespace tessera {
 namespace {

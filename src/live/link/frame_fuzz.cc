@@ -1,8 +1,8 @@
 // Frames from a member that may say anything: first alone, then in a conversation with a link that
 // has already greeted it, so that what decodes is also acted upon.
-#include "live/frame.h"
+#include "live/link/frame.h"
 
-#include "live/link.h"
+#include "live/link/link.h"
 
 namespace tessera {
 namespace {

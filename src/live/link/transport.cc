@@ -1,4 +1,4 @@
-#include "live/transport.h"
+#include "live/link/transport.h"
 
 #include "base/check.h"
 

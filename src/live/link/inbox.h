@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "live/frame.h"
+#include "live/link/frame.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "live/frame.h"
+#include "live/link/frame.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // One set of tests over both carriers: what holds between threads must hold between machines.
-#include "live/transport.h"
+#include "live/link/transport.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "live/testing.h"
+#include "live/link/testing.h"
 
 // ZeroMQ's lock-free queues are beyond the thread sanitizer; what it says of them, and of what
 // libsodium decrypts into them, is not about us.

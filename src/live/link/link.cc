@@ -1,4 +1,4 @@
-#include "live/link.h"
+#include "live/link/link.h"
 
 #include <algorithm>
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "live/clock.h"
-#include "live/loopback.h"
-#include "live/zeromq.h"
+#include "live/link/clock.h"
+#include "live/link/loopback.h"
+#include "live/link/zeromq.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "live/zeromq.h"
+#include "live/link/zeromq.h"
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
@@ -11,9 +11,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "live/frame.h"
-#include "live/link_transport.h"
-#include "live/zeromq_sockets.h"
+#include "live/link/frame.h"
+#include "live/link/link_transport.h"
+#include "live/link/zeromq_sockets.h"
 
 namespace tessera {
 namespace {

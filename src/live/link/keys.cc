@@ -1,4 +1,4 @@
-#include "live/keys.h"
+#include "live/link/keys.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "live/transport_bench.h"
+#include "live/link/transport_bench.h"
 
 #include <fmt/format.h>
 #include <zmq.hpp>
@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
-#include "live/zeromq.h"
+#include "live/link/zeromq.h"
 
 namespace tessera {
 namespace {
