@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/bytes.h"
@@ -70,6 +71,11 @@ class Archive {
     CHECK(loading());
     if (why_.empty()) why_ = std::move(why);
     *in_ = ByteReader(ByteSpan());
+  }
+
+  // Loading only: what must hold of the fields read so far.
+  void require(bool holds, const char* why) {
+    if (loading() && fine() && !holds) refuse(why);
   }
 
   // Everything read was there and nothing was refused. Asked when all is read.
@@ -162,6 +168,19 @@ class Archive {
     if (loading()) maybe.reset();
     if (loading() && there) maybe.emplace();
     if (maybe) field(*maybe);
+  }
+
+  // Which alternative, then what it holds.
+  template <typename... Kinds>
+  void field(std::variant<Kinds...>& value) {
+    auto kind = static_cast<std::uint8_t>(value.index());
+    field(kind);
+    if (loading() && kind >= sizeof...(Kinds)) return refuse("it holds a thing of unknown kind");
+    if (loading()) {
+      std::size_t i = 0;
+      ((i++ == kind ? void(value.template emplace<Kinds>()) : void()), ...);
+    }
+    std::visit([this](auto& held) { field(held); }, value);
   }
 
   template <typename T, std::size_t kSize>

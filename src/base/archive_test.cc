@@ -33,10 +33,11 @@ struct Everywhere {
   std::optional<Inner> maybe{}, nothing{};
   std::pair<std::uint8_t, float> both{};
   std::array<std::int64_t, 2> two{};
+  std::variant<bool, Inner> either{};
   bool operator==(const Everywhere&) const = default;
   void fields(Archive& archive) {
     archive(flag, fraction, span, at, values, bits, list, line, table, names, maybe, nothing, both,
-            two);
+            two, either);
   }
 };
 
@@ -54,7 +55,8 @@ Everywhere full() {
           .maybe = Inner{8, "eight"},
           .nothing = {},
           .both = {7, 0.5f},
-          .two = {-1, 1}};
+          .two = {-1, 1},
+          .either = Inner{4, "four"}};
 }
 
 TEST(Archive, WhatIsWrittenIsReadBack) {
@@ -105,6 +107,31 @@ TEST(Archive, AVectorOfAKnownLengthTakesNoOther) {
   archive.same_length(two, "a saved model");
   ASSERT_FALSE(archive.ok().ok());
   EXPECT_EQ(archive.ok().error().message, "a saved model has another length");
+}
+
+TEST(Archive, AKindThatThereIsNotIsRefused) {
+  const Bytes bytes = {std::byte{2}, std::byte{0}};
+  ByteReader in(bytes);
+  Archive archive(in);
+  std::variant<bool, Inner> either;
+  archive(either);
+  EXPECT_FALSE(archive.ok().ok());
+}
+
+// The first reason counts, and a length cut short is one.
+TEST(Archive, WhatMustHoldIsAskedOfWhatWasRead) {
+  Bytes bytes;
+  ByteWriter(bytes).put<std::uint32_t>(7);
+  for (const std::size_t length : {4u, 3u}) {
+    ByteReader in(ByteSpan(bytes).first(length));
+    Archive archive(in);
+    std::uint32_t number = 0;
+    archive(number);
+    archive.require(number < 7, "seven is too many");
+    archive.require(number < 6, "so it is");
+    ASSERT_FALSE(archive.ok().ok());
+    EXPECT_EQ(archive.ok().error().message, length == 4 ? "seven is too many" : "it is cut short");
+  }
 }
 
 TEST(Archive, ASharedBufferIsWrittenOnceAndIsOneAgain) {
