@@ -28,6 +28,13 @@ constexpr Instant later(Instant at, Duration by) {
   return by < kNever - at ? at + by : kNever;
 }
 
+// Whether a moment read from a file can be subtracted from any of this run: a century and more on
+// either side of its start.
+constexpr bool is_plausible(Instant at) {
+  constexpr Duration kFarthest = Duration::max() / 2;
+  return at.time_since_epoch() >= -kFarthest && at.time_since_epoch() <= kFarthest;
+}
+
 constexpr double to_seconds(Duration d) {
   return static_cast<double>(d.count()) / 1e9;  // Divided, so that 7.5 s is 7.5.
 }

@@ -19,8 +19,7 @@ class TimedTrainer final : public Trainer {
     trainer_->train(cohort);
     seconds_ += watch.seconds();
   }
-  void save(Bytes& out) const override { trainer_->save(out); }
-  Result<void> load(ByteReader& in) override { return trainer_->load(in); }
+  void fields(Archive& archive) override { trainer_->fields(archive); }
 
  private:
   std::unique_ptr<Trainer> trainer_;

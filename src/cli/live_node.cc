@@ -292,8 +292,8 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   restore(runtime, folder, records);
   if (!settings.record.empty()) {
     EventLogHeader header{.id = id, .config = to_toml(plan)};
-    runtime.node().save(header.state);
-    lesson.trainer->save(header.state);
+    save_fields(runtime.node(), header.state);
+    save_fields(*lesson.trainer, header.state);
     records.record(std::make_unique<EventLogWriter>(settings.record, header));
   }
   records.say(fmt::format("{} is node {} of {}: {}", settings.name, id, plan.node_count(),

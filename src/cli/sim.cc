@@ -111,7 +111,7 @@ std::unique_ptr<RunLog> make_log(const World& world, std::uint32_t nodes, OnRow 
 Bytes state_of(const World& world, const RunLog& log) {
   Bytes state;
   world.simulation->save(state);
-  world.lesson.trainer->save(state);
+  save_fields(*world.lesson.trainer, state);
   log.save(state);
   return state;
 }
@@ -119,7 +119,7 @@ Bytes state_of(const World& world, const RunLog& log) {
 void restore(World& world, RunLog& log, ByteSpan state) {
   ByteReader in(state);
   Result<void> loaded = world.simulation->load(in);
-  if (loaded.ok()) loaded = world.lesson.trainer->load(in);
+  if (loaded.ok()) loaded = load_fields(*world.lesson.trainer, in);
   if (loaded.ok()) loaded = log.load(in);
   if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
 }

@@ -4,9 +4,25 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "codec/index_codec.h"
 #include "codec/splitmix.h"
 
 namespace tessera {
+
+void Share::fields(Archive& archive) {
+  archive(round, degree, age, asks, dimension, coordinates, values);
+  archive.require(is_valid(*this), "a saved share does not hold together");
+}
+
+bool is_valid(const Share& share) {
+  const std::size_t count = share.values.size();
+  if (count > share.dimension) return false;
+  if (const auto* listed = std::get_if<Listed>(&share.coordinates))
+    return listed->indices.size() == count && is_valid(IndexSet{listed->indices, share.dimension});
+  if (const auto* fragment = std::get_if<Fragment>(&share.coordinates))
+    return fragment->id < fragment->count;
+  return std::holds_alternative<Drawn>(share.coordinates) || count == share.dimension;
+}
 
 std::uint32_t threshold_of(double fraction) {
   CHECK(fraction >= 0);

@@ -7,18 +7,21 @@
 #include <cstdint>
 #include <variant>
 
+#include "base/archive.h"
 #include "base/ids.h"
 
 namespace tessera {
 
 // All coordinates, in order.
 struct Everything {
+  void fields(Archive&) {}
   bool operator==(const Everything&) const = default;
 };
 
 // These ones. Strictly increasing, below the share's dimension.
 struct Listed {
   Indices indices{};
+  void fields(Archive& archive) { archive(indices); }
   bool operator==(const Listed&) const = default;
 };
 
@@ -27,6 +30,7 @@ struct Listed {
 struct Drawn {
   std::uint64_t seed = 0;
   std::uint32_t threshold = 0;
+  void fields(Archive& archive) { archive(seed, threshold); }
   bool operator==(const Drawn&) const = default;
 };
 
@@ -35,6 +39,7 @@ struct Fragment {
   std::uint32_t id = 0;
   std::uint32_t count = 1;
   std::uint64_t layout_seed = 0;
+  void fields(Archive& archive) { archive(id, count, layout_seed); }
   bool operator==(const Fragment&) const = default;
 };
 
@@ -49,8 +54,13 @@ struct Share {
   std::uint32_t dimension = 0;  // Length of the vector the coordinates point into.
   Coordinates coordinates{};
   Vector values{};  // One per coordinate, in their order.
+  void fields(Archive& archive);
   bool operator==(const Share&) const = default;
 };
+
+// Whether the parts of a share fit each other: a sender's own mistake, or a file's. Whether a mask
+// or a fragment has as many coordinates as there are values, only the receiver's sharing can tell.
+bool is_valid(const Share& share);
 
 // The threshold nearest to a fraction of [0, 1). A fraction of one is Everything.
 std::uint32_t threshold_of(double fraction);

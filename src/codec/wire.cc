@@ -26,21 +26,15 @@ constexpr std::size_t kind_number() {
 std::uint8_t append_coordinates(const Share& share, const Codec& codec, Bytes& out) {
   ByteWriter writer(out);
   if (const auto* listed = std::get_if<Listed>(&share.coordinates)) {
-    const IndexSet set{listed->indices, share.dimension};
-    CHECK(is_valid(set));
-    CHECK(set.indices.size() == share.values.size());
-    return encode_indices(codec, set, out).wire_id;
+    return encode_indices(codec, {listed->indices, share.dimension}, out).wire_id;
   }
   if (const auto* drawn = std::get_if<Drawn>(&share.coordinates)) {
     writer.put(drawn->seed);
     writer.put(drawn->threshold);
   } else if (const auto* fragment = std::get_if<Fragment>(&share.coordinates)) {
-    CHECK(fragment->id < fragment->count);
     writer.put(fragment->id);
     writer.put(fragment->count);
     writer.put(fragment->layout_seed);
-  } else {
-    CHECK(share.values.size() == share.dimension);
   }
   return kNoIndexCodec;
 }
@@ -169,7 +163,7 @@ Result<Coordinates> decode_coordinates(ByteSpan section, const Header& header) {
 
 Encoded encode(const Share& share, const Codec& codec, const Envelope& envelope,
                const Random& rounding) {
-  CHECK(share.values.size() <= share.dimension);
+  CHECK(is_valid(share));
   Header header{.envelope = envelope};
   Bytes out(kHeaderBytes);
   header.index_codec = find_index_codec(append_coordinates(share, codec, out));

@@ -41,8 +41,9 @@ class CpuTrainer final : public Trainer {
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.tensors; }
-  void save(Bytes& out) const override { save_velocities(velocities_, out); }
-  Result<void> load(ByteReader& in) override { return load_velocities(in, velocities_); }
+  void fields(Archive& archive) override {
+    for (Vector& velocity : velocities_) archive(velocity);
+  }
 
   void train(std::span<TrainJob> cohort) override {
     workers_.for_each(cohort.size(), [&](std::size_t i, unsigned worker) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/archive.h"
 #include "base/check.h"
 #include "base/spec.h"
 #include "math/vector_ops.h"
@@ -44,24 +43,6 @@ void apply_sgd(const SgdOptions& options, std::span<float> parameters,
     if (options.momentum != 0) d = velocity[i] = options.momentum * velocity[i] + d;
     parameters[i] -= options.lr * d;
   }
-}
-
-void save_velocities(std::span<const Vector> velocities, Bytes& out) {
-  for (const Vector& velocity : velocities) {
-    ByteWriter(out).put<std::uint64_t>(velocity.size());
-    save_vector(velocity, out);
-  }
-}
-
-Result<void> load_velocities(ByteReader& in, std::span<Vector> velocities) {
-  for (Vector& velocity : velocities) {
-    const auto size = in.get<std::uint64_t>();
-    if (size > in.left() / sizeof(float))
-      return Error{"checkpoint", "a saved velocity is cut short"};
-    velocity.resize(size);
-    if (auto loaded = load_vector(in, velocity); !loaded.ok()) return loaded;
-  }
-  return {};
 }
 
 std::vector<Indices> draw_minibatches(std::size_t samples, const SgdOptions& options,

@@ -10,10 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "base/result.h"
 
 namespace tessera {
 
@@ -31,10 +29,6 @@ SgdOptions parse_training(std::string_view spec);
 // `velocity` is empty without momentum.
 void apply_sgd(const SgdOptions& options, std::span<float> parameters,
                std::span<const float> gradient, std::span<float> velocity);
-
-// All nodes' velocities, for checkpoints; those of nodes that have not trained are empty.
-void save_velocities(std::span<const Vector> velocities, Bytes& out);
-Result<void> load_velocities(ByteReader& in, std::span<Vector> velocities);
 
 // The samples of each step, as places in the node's own list of `samples`. A round begins with a
 // fresh shuffle and takes minibatches off its front without replacement; the last one of a pass may

@@ -31,8 +31,9 @@ class StackedTrainer final : public Trainer {
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.model.tensors(); }
-  void save(Bytes& out) const override { save_velocities(velocities_, out); }
-  Result<void> load(ByteReader& in) override { return load_velocities(in, velocities_); }
+  void fields(Archive& archive) override {
+    for (Vector& velocity : velocities_) archive(velocity);
+  }
 
   void train(std::span<TrainJob> cohort) override {
     for (std::size_t start = 0, turn = 0; start < cohort.size(); start += chunk_, ++turn) {

@@ -17,8 +17,8 @@ class ReplayedWorld final : public Env {
 
   Result<void> restore(ByteSpan state) {
     ByteReader in(state);
-    if (auto loaded = node_->load(in); !loaded.ok()) return loaded;
-    return trainer_.load(in);
+    if (auto loaded = load_fields(*node_, in); !loaded.ok()) return loaded;
+    return load_fields(trainer_, in);
   }
 
   Instant now() const override { return now_; }

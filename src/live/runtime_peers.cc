@@ -104,8 +104,8 @@ void Runtime::checkpoint() {
     writer.put(row.seconds);
   }
   save_last_told(state);
-  node_->save(state);
-  parts_.trainer->save(state);
+  save_fields(*node_, state);
+  save_fields(*parts_.trainer, state);
   parts_.observer->on_checkpoint(node_->rounds_done(), state);
   ++checkpoints_;
 }
@@ -165,8 +165,8 @@ Result<void> Runtime::restore(ByteSpan state) {
     owed_.push_back(row);
   }
   if (auto loaded = load_last_told(in); !loaded.ok()) return loaded;
-  if (auto loaded = node_->load(in); !loaded.ok()) return loaded;
-  if (auto loaded = parts_.trainer->load(in); !loaded.ok()) return loaded;
+  if (auto loaded = load_fields(*node_, in); !loaded.ok()) return loaded;
+  if (auto loaded = load_fields(*parts_.trainer, in); !loaded.ok()) return loaded;
   if (in.ran_short() || !std::isfinite(began_at))
     return Error{"checkpoint", "a saved live node is cut short"};
   if (options_.began_at == 0) began_at_ = began_at;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <variant>
 
+#include "base/archive.h"
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/random.h"
@@ -19,6 +20,11 @@ namespace tessera {
 struct Payload {
   std::shared_ptr<const Bytes> bytes{};
   std::size_t value_bytes = 0;  // The rest is metadata. Only the accounting looks at it.
+  void fields(Archive& archive) {
+    archive.shared(bytes);
+    archive(value_bytes);
+    archive.require(value_bytes <= (bytes ? bytes->size() : 0), "a saved message miscounts itself");
+  }
 };
 
 struct Started {};

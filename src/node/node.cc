@@ -3,33 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/archive.h"
 #include "base/check.h"
 
 namespace tessera {
-namespace {
-
-void save_counts(const Node::Counts& counts, Bytes& out) {
-  ByteWriter writer(out);
-  writer.put<std::uint32_t>(static_cast<std::uint32_t>(counts.size()));
-  for (const auto& [word, count] : counts) {
-    writer.put<std::uint32_t>(static_cast<std::uint32_t>(word.size()));
-    writer.put_bytes(bytes_of(word));
-    writer.put(count);
-  }
-}
-
-void load_counts(ByteReader& in, Node::Counts& counts) {
-  counts.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
-    const ByteSpan word = in.get_bytes(in.get<std::uint32_t>());
-    counts[std::string(reinterpret_cast<const char*>(word.data()), word.size())] =
-        in.get<std::uint64_t>();
-  }
-}
-
-}  // namespace
-
 Node::Node(NodeParts parts)
     : id_(parts.id),
       run_(parts.run),
@@ -147,41 +123,23 @@ void Node::note(std::string_view what, std::uint64_t times) {
   if (times > 0) notes_[std::string(what)] += times;
 }
 
-void Node::save(Bytes& out) const {
-  ByteWriter writer(out);
-  save_vector(model_, out);
-  writer.put(age_);
-  writer.put(packed_);
-  writer.put(sent_);
-  writer.put(last_loss_);
-  writer.put<std::uint8_t>(training_);
-  writer.put<std::uint8_t>(!trained_from_.empty());
-  if (!trained_from_.empty()) save_vector(trained_from_, out);
-  writer.put<std::uint8_t>(finished_);
-  save_counts(refusals_, out);
-  save_counts(notes_, out);
-  sharing_->save(out);
-  protocol_->save(out);
+void Node::fields(Archive& archive) {
+  archive.same_length(model_, "a saved model");
+  archive(age_, packed_, sent_, last_loss_, training_, trained_from_, finished_, refusals_, notes_);
+  archive.require(trained_from_.empty() || trained_from_.size() == model_.size(),
+                  "a saved model has another length");
+  sharing_->fields(archive);
+  protocol_->fields(archive);
+  if (archive.loading() && archive.ok().ok())
+    archive.require(admits_what_is_kept(), "a saved share is not for this model");
 }
 
-Result<void> Node::load(ByteReader& in) {
-  if (auto loaded = load_vector(in, model_); !loaded.ok()) return loaded;
-  age_ = in.get<std::uint64_t>();
-  packed_ = in.get<std::uint64_t>();
-  sent_ = in.get<std::uint64_t>();
-  last_loss_ = in.get<float>();
-  training_ = in.get<std::uint8_t>() != 0;
-  trained_from_.clear();
-  if (in.get<std::uint8_t>() != 0) {
-    trained_from_.resize(model_.size());
-    if (auto loaded = load_vector(in, trained_from_); !loaded.ok()) return loaded;
+bool Node::admits_what_is_kept() const {
+  for (const Share* kept : protocol_->kept()) {
+    Share share = *kept;
+    if (!sharing_->admit(share).ok()) return false;
   }
-  finished_ = in.get<std::uint8_t>() != 0;
-  load_counts(in, refusals_);
-  load_counts(in, notes_);
-  if (in.ran_short()) return Error{"checkpoint", "a saved node is cut short"};
-  if (auto loaded = sharing_->load(in); !loaded.ok()) return loaded;
-  return protocol_->load(in);
+  return true;
 }
 
 }  // namespace tessera

@@ -41,6 +41,7 @@ class Node {
   std::uint64_t age() const { return age_; }  // Trainings the model has seen.
   Round rounds_done() const { return protocol_->rounds_done(); }
   bool finished() const { return finished_; }
+  bool training() const { return training_; }
   float last_loss() const { return last_loss_; }
   // Messages turned away, by the reason's one word, and other things worth counting (a peer that
   // missed a round, ...), likewise.
@@ -68,10 +69,10 @@ class Node {
   void note(std::string_view what, std::uint64_t times = 1);
   const Random& random() const { return random_; }
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);
+  void fields(Archive& archive);
 
  private:
+  bool admits_what_is_kept() const;
   void on(Started);
   void on(Arrived arrived);
   void on(Woke);

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/ids.h"
-#include "base/result.h"
 #include "codec/share.h"
 
 namespace tessera {
@@ -34,8 +34,11 @@ class Protocol {
   // Whether it can send a model that comes in several pieces.
   virtual bool takes_pieces() const { return false; }
 
-  virtual void save(Bytes& out) const = 0;
-  virtual Result<void> load(ByteReader& in) = 0;
+  // What a checkpoint must keep.
+  virtual void fields(Archive& archive) = 0;
+  // The shares among it, which come from outside when a checkpoint is read: the node has the
+  // sharing look at them before they are believed.
+  virtual std::vector<const Share*> kept() const { return {}; }
 };
 
 }  // namespace tessera

@@ -7,10 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "base/result.h"
 
 namespace tessera {
 
@@ -35,8 +34,7 @@ class Trainer {
   virtual void train(std::span<TrainJob> cohort) = 0;
 
   // What it remembers between jobs (momentum), for checkpoints.
-  virtual void save(Bytes&) const {}
-  virtual Result<void> load(ByteReader&) { return {}; }
+  virtual void fields(Archive&) {}
 };
 
 // How well a model does on data it has not seen.

@@ -27,10 +27,10 @@ TEST(Pending, KeepsTheNewestOfEachSenderAndPieceInOrder) {
   EXPECT_FALSE(pending.put(2, 0, aged(7)));  // Overtaken on the way.
   EXPECT_TRUE(pending.put(2, 0, aged(8)));   // The same again.
   Bytes saved;
-  pending.save(saved);
+  save_fields(pending, saved);
   Pending restored;
   ByteReader in(saved);
-  ASSERT_TRUE(restored.load(in).ok());
+  ASSERT_TRUE(load_fields(restored, in).ok());
   for (const Pending* p : {&pending, &restored}) {
     std::vector<std::pair<NodeId, std::uint64_t>> seen;
     for (const auto& [from, share] : p->in_order()) seen.emplace_back(from, share->age);

@@ -45,14 +45,10 @@ void Broadcast::on_share(Node& node, NodeId from, Share share) {
   if (!copies_.put(from, 0, std::move(share))) node.refuse("late");
 }
 
-void Broadcast::save(Bytes& out) const {
-  ByteWriter(out).put(done_);
-  copies_.save(out);
-}
-
-Result<void> Broadcast::load(ByteReader& in) {
-  done_ = in.get<Round>();
-  return copies_.load(in);
+void Broadcast::fields(Archive& archive) {
+  archive(done_, copies_);
+  for (const Pending::Item& copy : copies_.in_order())
+    archive.require(copy.from < options_.graph->nodes(), "a saved copy is of no node");
 }
 
 }  // namespace tessera

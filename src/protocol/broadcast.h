@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "node/node.h"
 #include "node/protocol.h"
@@ -32,8 +33,8 @@ class Broadcast final : public Protocol {
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override;
+  std::vector<const Share*> kept() const override { return copies_.shares(); }
 
  private:
   void average(Node& node);

@@ -74,37 +74,4 @@ void Pairs::answer(Node& node, NodeId from, const Share& question) {
   move_halfway(node, question);
 }
 
-void Pairs::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put(done_);
-  writer.put(asked_);
-  writer.put<std::uint8_t>(open_.has_value());
-  const Question open = open_.value_or(Question{});
-  writer.put(open.to);
-  writer.put(open.number);
-  writer.put(open.asked.time_since_epoch().count());
-  writer.put<std::uint32_t>(static_cast<std::uint32_t>(answered_.size()));
-  for (const auto& [from, number] : answered_) {
-    writer.put(from);
-    writer.put(number);
-  }
-}
-
-Result<void> Pairs::load(ByteReader& in) {
-  done_ = in.get<Round>();
-  asked_ = in.get<Round>();
-  const bool open = in.get<std::uint8_t>() != 0;
-  Question question{.to = in.get<NodeId>()};
-  question.number = in.get<Round>();
-  question.asked = Instant(Duration(in.get<Duration::rep>()));
-  open_ = open ? std::optional(question) : std::nullopt;
-  answered_.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
-    const auto from = in.get<NodeId>();
-    answered_[from] = in.get<Round>();
-  }
-  if (in.ran_short()) return Error{"checkpoint", "a saved protocol is cut short"};
-  return {};
-}
-
 }  // namespace tessera

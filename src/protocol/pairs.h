@@ -39,14 +39,17 @@ class Pairs final : public Protocol {
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override { archive(done_, asked_, open_, answered_); }
 
  private:
   struct Question {
     NodeId to = 0;
     Round number = 0;
     Instant asked{};
+    void fields(Archive& archive) {
+      archive(to, number, asked);
+      archive.require(is_plausible(asked), "a saved question was asked at no moment");
+    }
   };
 
   void ask_and_train(Node& node);

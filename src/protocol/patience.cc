@@ -25,16 +25,11 @@ void Patience::learn(Duration wait) {
   mean_ += (wait - mean_) / 8;
 }
 
-void Patience::save(ByteWriter& out) const {
-  out.put<std::uint8_t>(learnt_);
-  out.put(mean_.count());
-  out.put(deviation_.count());
-}
-
-void Patience::load(ByteReader& in) {
-  learnt_ = in.get<std::uint8_t>() != 0;
-  mean_ = Duration(in.get<Duration::rep>());
-  deviation_ = Duration(in.get<Duration::rep>());
+void Patience::fields(Archive& archive) {
+  archive(learnt_, mean_, deviation_);
+  for (const Duration learnt : {mean_, deviation_})
+    archive.require(learnt >= Duration::zero() && learnt <= options_.most,
+                    "a saved patience is longer than this run's");
 }
 
 }  // namespace tessera

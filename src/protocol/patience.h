@@ -4,7 +4,7 @@
 // first wait, when nothing is known, may last `most`.
 #pragma once
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/time.h"
 
 namespace tessera {
@@ -22,8 +22,7 @@ class Patience {
   Duration limit() const;     // Of the next wait; not where it is endless.
   void learn(Duration wait);  // How long one lasted, or should have.
 
-  void save(ByteWriter& out) const;
-  void load(ByteReader& in);
+  void fields(Archive& archive);
 
  private:
   PatienceOptions options_;

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "protocol/saved_share.h"
-
 namespace tessera {
 namespace {
 
@@ -52,25 +50,21 @@ std::vector<Contribution> Pending::evenly_weighted() const {
   return others;
 }
 
-void Pending::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put<std::uint64_t>(keys_.size());
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    writer.put(keys_[i]);
-    save_share(static_cast<NodeId>(keys_[i] >> 32), shares_[i], out);
-  }
+void Pending::fields(Archive& archive) {
+  archive(keys_, shares_);
+  if (!archive.loading()) return;
+  std::vector<std::uint64_t> sorted = keys_;
+  std::sort(sorted.begin(), sorted.end());
+  const bool distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  archive.require(keys_.size() == shares_.size() && distinct,
+                  "saved shares and their senders do not match");
+  if (!archive.ok().ok()) clear();
 }
 
-Result<void> Pending::load(ByteReader& in) {
-  clear();
-  for (auto left = in.get<std::uint64_t>(); left > 0; --left) {
-    keys_.push_back(in.get<std::uint64_t>());
-    Result<Message> message = load_share(in);
-    if (!message.ok()) return message.error();
-    shares_.push_back(std::move(message->share));
-  }
-  if (in.ran_short()) return Error{"checkpoint", "a saved protocol is cut short"};
-  return {};
+std::vector<const Share*> Pending::shares() const {
+  std::vector<const Share*> all;
+  for (const Share& share : shares_) all.push_back(&share);
+  return all;
 }
 
 }  // namespace tessera

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/ids.h"
-#include "base/result.h"
 #include "codec/share.h"
 #include "sharing/sharing.h"
 
@@ -32,8 +31,8 @@ class Pending {
   // The same, all with the weight that makes it a plain mean with the receiver's own.
   std::vector<Contribution> evenly_weighted() const;
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);
+  void fields(Archive& archive);
+  std::vector<const Share*> shares() const;  // In no particular order.
 
  private:
   // Keys apart from the shares, so that looking for one walks little memory: there are about as

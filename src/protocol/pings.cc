@@ -39,22 +39,8 @@ void Pings::on_share(Node& node, NodeId from, Share share) {
   if (!pending_.put(from, 0, std::move(share))) node.refuse("late");
 }
 
-void Pings::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put(done_);
-  writer.put<std::uint64_t>(pong_.bytes ? pong_.bytes->size() : 0);
-  if (pong_.bytes) writer.put_bytes(*pong_.bytes);
-  writer.put<std::uint64_t>(pong_.value_bytes);
-  pending_.save(out);
-}
-
-Result<void> Pings::load(ByteReader& in) {
-  done_ = in.get<Round>();
-  const ByteSpan pong = in.get_bytes(in.get<std::uint64_t>());
-  pong_ = {};
-  if (!pong.empty()) pong_.bytes = std::make_shared<const Bytes>(pong.begin(), pong.end());
-  pong_.value_bytes = in.get<std::uint64_t>();
-  return pending_.load(in);
+void Pings::fields(Archive& archive) {
+  archive(done_, pong_, pending_);
 }
 
 }  // namespace tessera

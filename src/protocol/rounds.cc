@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "protocol/saved_share.h"
 
 namespace tessera {
 namespace {
@@ -176,49 +175,21 @@ std::string Rounds::waiting_for() const {
                      fmt::join(silent, ", "));
 }
 
-void Rounds::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put(round_);
-  writer.put<std::uint8_t>(told_);
-  writer.put(told_at_.time_since_epoch().count());
-  writer.put(deadline_.time_since_epoch().count());
-  patience_.save(writer);
-  writer.put<std::uint32_t>(static_cast<std::uint32_t>(missed_.size()));
-  for (const auto& [peer, miss] : missed_) {
-    writer.put(peer);
-    writer.put(miss.round);
-    writer.put(miss.told.time_since_epoch().count());
-  }
-  std::uint32_t count = 0;
-  for (const auto& [round, shares] : heard_) count += static_cast<std::uint32_t>(shares.size());
-  writer.put(count);
-  for (const auto& [round, shares] : heard_)
-    for (const auto& [from, share] : shares) save_share(from, share, out);
+void Rounds::fields(Archive& archive) {
+  archive(round_, told_, told_at_, deadline_, patience_, missed_, heard_);
+  if (archive.loading()) sources_known_ = false;
+  archive.require(round_ <= options_.rounds, "a saved round is beyond this run's last");
+  archive.require(is_plausible(told_at_), "a saved round was told at no moment");
+  if (heard_.empty()) return;
+  archive.require(heard_.begin()->first >= round_ && heard_.rbegin()->first < options_.rounds,
+                  "a saved share is of no round to come");
 }
 
-Result<void> Rounds::load(ByteReader& in) {
-  const auto moment = [&in] { return Instant(Duration(in.get<Duration::rep>())); };
-  begin_round(in.get<Round>());
-  told_ = in.get<std::uint8_t>() != 0;
-  told_at_ = moment();
-  deadline_ = moment();
-  patience_.load(in);
-  missed_.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
-    const auto peer = in.get<NodeId>();
-    Miss& miss = missed_[peer];
-    miss.round = in.get<Round>();
-    miss.told = moment();
-  }
-  heard_.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
-    Result<Message> message = load_share(in);
-    if (!message.ok()) return message.error();
-    const Round round = message->share.round;
-    heard_[round].emplace(message->envelope.sender, std::move(message->share));
-  }
-  if (in.ran_short()) return Error{"checkpoint", "a saved protocol is cut short"};
-  return {};
+std::vector<const Share*> Rounds::kept() const {
+  std::vector<const Share*> shares;
+  for (const auto& [round, senders] : heard_)
+    for (const auto& [from, share] : senders) shares.push_back(&share);
+  return shares;
 }
 
 }  // namespace tessera

@@ -46,13 +46,17 @@ class Rounds final : public Protocol {
   Round rounds_done() const override { return round_; }
   std::string waiting_for() const override;
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override;
+  std::vector<const Share*> kept() const override;
 
  private:
   struct Miss {
     Round round = 0;
     Instant told{};  // When we had told our own share of it.
+    void fields(Archive& archive) {
+      archive(round, told);
+      archive.require(is_plausible(told), "a saved miss was at no moment");
+    }
   };
 
   const std::vector<NodeId>& sources(const Node& node);

@@ -62,17 +62,4 @@ void Scatter::fold_in_and_train(Node& node) {
   node.train();
 }
 
-void Scatter::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put(done_);
-  writer.put<std::uint8_t>(scattered_);
-  pending_.save(out);
-}
-
-Result<void> Scatter::load(ByteReader& in) {
-  done_ = in.get<Round>();
-  scattered_ = in.get<std::uint8_t>() != 0;
-  return pending_.load(in);
-}
-
 }  // namespace tessera

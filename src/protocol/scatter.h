@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "node/node.h"
 #include "node/protocol.h"
@@ -37,8 +38,8 @@ class Scatter final : public Protocol {
   Round rounds_done() const override { return done_; }
   bool takes_pieces() const override { return true; }
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override { archive(done_, scattered_, pending_); }
+  std::vector<const Share*> kept() const override { return pending_.shares(); }
 
  private:
   void scatter(Node& node);

@@ -73,7 +73,10 @@ struct OneNode {
   }
   void hears(NodeId from, Share share, std::uint64_t run = 7) {
     share.dimension = static_cast<std::uint32_t>(share.values.size());
-    Encoded encoded =
+    hears_as_is(from, share, run);
+  }
+  void hears_as_is(NodeId from, const Share& share, std::uint64_t run = 7) {
+    const Encoded encoded =
         encode(share, parse_codec("raw32+f32"), {.run = run, .sender = from}, Random(0));
     node.handle(Arrived{from, {std::make_shared<const Bytes>(encoded.bytes), encoded.value_bytes}},
                 world);
@@ -81,10 +84,10 @@ struct OneNode {
   // A crash: all that is left is what a checkpoint held.
   void restarts() {
     Bytes saved;
-    node.save(saved);
+    save_fields(node, saved);
     node = make(options);
     ByteReader in(saved);
-    CHECK(node.load(in).ok());
+    CHECK(load_fields(node, in).ok());
     CHECK(in.left() == 0);
     const Instant time = world.time;
     world = Notebook();

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "base/archive.h"
 #include "base/check.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
@@ -75,13 +74,8 @@ class Choco final : public Sharing {
     add_scaled(model, step_, gap);
   }
 
-  void save(Bytes& out) const override {
-    for (const Vector* vector : {&copy_, &sum_, &told_}) save_vector(*vector, out);
-  }
-  Result<void> load(ByteReader& in) override {
-    for (Vector* vector : {&copy_, &sum_, &told_})
-      if (auto loaded = load_vector(in, *vector); !loaded.ok()) return loaded;
-    return {};
+  void fields(Archive& archive) override {
+    for (Vector* vector : {&copy_, &sum_, &told_}) archive.same_length(*vector);
   }
 
  private:

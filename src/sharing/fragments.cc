@@ -74,9 +74,6 @@ class Fragments final : public Sharing {
     return std::get<Fragment>(share.coordinates).id;
   }
 
-  void save(Bytes&) const override {}
-  Result<void> load(ByteReader&) override { return {}; }
-
  private:
   std::shared_ptr<const FragmentLayout> layout_;
 };

@@ -21,7 +21,6 @@
 #include <bit>
 #include <cmath>
 
-#include "base/archive.h"
 #include "base/check.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
@@ -144,13 +143,9 @@ class Partial final : public Sharing {
     return options_.pieces == 1 ? 0 : cut_(std::get<Listed>(share.coordinates).indices.front());
   }
 
-  void save(Bytes& out) const override {
-    save_vector(start_, out);
-    save_vector(memory_, out);
-  }
-  Result<void> load(ByteReader& in) override {
-    if (auto loaded = load_vector(in, start_); !loaded.ok()) return loaded;
-    return load_vector(in, memory_);
+  void fields(Archive& archive) override {
+    archive.same_length(start_);
+    archive.same_length(memory_);
   }
 
  private:

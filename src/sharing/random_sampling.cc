@@ -35,9 +35,6 @@ class RandomSampling final : public Sharing {
     average_filling_gaps(model, others);
   }
 
-  void save(Bytes&) const override {}
-  Result<void> load(ByteReader&) override { return {}; }
-
  private:
   std::uint32_t dimension_;
   double budget_;

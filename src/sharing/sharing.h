@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "base/spec.h"
@@ -52,9 +52,8 @@ class Sharing {
   virtual std::uint32_t pieces() const { return 1; }
   virtual std::uint32_t piece_of(const Share&) const { return 0; }
 
-  // The memory a checkpoint must keep.
-  virtual void save(Bytes& out) const = 0;
-  virtual Result<void> load(ByteReader& in) = 0;
+  // The memory a checkpoint must keep, if there is any.
+  virtual void fields(Archive&) {}
 };
 
 // What every sharing of a run is made for.

@@ -94,9 +94,9 @@ TEST(EverySharing, ContinuesFromASavedState) {
     restored.models = world.models;
     for (std::size_t i = 0; i < 3; ++i) {
       Bytes saved;
-      world.sharings[i]->save(saved);
+      save_fields(*world.sharings[i], saved);
       ByteReader in(saved);
-      ASSERT_TRUE(restored.sharings[i]->load(in).ok()) << spec;
+      ASSERT_TRUE(load_fields(*restored.sharings[i], in).ok()) << spec;
       EXPECT_EQ(in.left(), 0u) << spec;
     }
     for (std::uint64_t round = 4; round < 8; ++round) {
@@ -112,12 +112,12 @@ TEST(EverySharing, RefusesASavedStateThatIsNotItsOwn) {
     const auto small = make_sharing(spec, {.dimension = 50}),
                large = make_sharing(spec, {.dimension = 60});
     Bytes saved;
-    small->save(saved);
+    save_fields(*small, saved);
     ByteReader in(saved);
-    EXPECT_FALSE(large->load(in).ok()) << spec;
+    EXPECT_FALSE(load_fields(*large, in).ok()) << spec;
     saved.resize(saved.size() - 1);
     ByteReader cut(saved);
-    EXPECT_FALSE(small->load(cut).ok()) << spec;
+    EXPECT_FALSE(load_fields(*small, cut).ok()) << spec;
   }
 }
 

@@ -51,7 +51,7 @@ void Simulation::save(Bytes& out) const {
   writer.put<std::uint64_t>(nodes_.size());
   writer.put(now_.time_since_epoch().count());
   for (NodeId id = 0; id < nodes_.size(); ++id) {
-    nodes_[id]->save(out);
+    save_fields(*nodes_[id], out);
     each_number([&](std::uint64_t count) { writer.put(count); }, mail_[id]);
     writer.put(mail_[id].delay.count());
     writer.put(rounds_told_[id]);
@@ -138,7 +138,7 @@ Result<void> Simulation::load_nodes(ByteReader& in) {
   nodes_at_.clear();
   nodes_finished_ = 0;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
-    if (auto loaded = nodes_[id]->load(in); !loaded.ok()) return loaded;
+    if (auto loaded = load_fields(*nodes_[id], in); !loaded.ok()) return loaded;
     each_number([&](std::uint64_t& count) { count = in.get<std::uint64_t>(); }, mail_[id]);
     mail_[id].delay = Duration(in.get<std::int64_t>());
     rounds_told_[id] = in.get<Round>();

@@ -16,7 +16,7 @@ void Simulation::schedule_crash(NodeId node) {
 void Simulation::take_snapshot(NodeId node) {
   Life& life = lives_[node];
   life.snapshot.clear();
-  nodes_[node]->save(life.snapshot);
+  save_fields(*nodes_[node], life.snapshot);
   queue_.push(now_ + faults_.options().snapshot_every, {node, life.number, Snapshot{}});
 }
 
@@ -45,7 +45,7 @@ void Simulation::come_back(NodeId node) {
   nodes_[node] = make_node_(node);
   if (!life.snapshot.empty()) {
     ByteReader in(life.snapshot);
-    const Result<void> loaded = nodes_[node]->load(in);
+    const Result<void> loaded = load_fields(*nodes_[node], in);
     CHECK(loaded.ok());
   }
   schedule_crash(node);
