@@ -59,10 +59,10 @@ std::vector<Timing> Bench::time_in_turns(std::span<const Contender> contenders) 
   for (const Contender& contender : contenders) contender.run();
   std::vector<std::vector<double>> samples(contenders.size());
   std::vector<double> spent(contenders.size(), 0);
-  constexpr std::size_t kFewest = 3, kMost = 2000;
+  constexpr std::size_t kSamplesMin = 3, kSamplesMax = 2000;
   const auto wants_more = [&](std::size_t i) {
-    return samples[i].size() < kFewest ||
-           (spent[i] < options_.seconds_per_contender && samples[i].size() < kMost);
+    return samples[i].size() < kSamplesMin ||
+           (spent[i] < options_.seconds_per_contender && samples[i].size() < kSamplesMax);
   };
   for (bool more = true; more;) {
     more = false;
@@ -133,10 +133,11 @@ void Bench::goal(std::string_view what, double measured, double wanted, std::str
                     reached});
 }
 
-void Bench::limit(std::string_view what, double measured, double at_most, std::string_view unit) {
-  const bool reached = measured <= at_most;
+void Bench::limit(std::string_view what, double measured, double measured_max,
+                  std::string_view unit) {
+  const bool reached = measured <= measured_max;
   goals_.push_back({fmt::format("{:<64} {:>8.3g} {}  wanted at most {:.3g} {}", what, measured,
-                                unit, at_most, unit),
+                                unit, measured_max, unit),
                     reached});
 }
 

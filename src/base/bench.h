@@ -57,7 +57,7 @@ class Bench {
   // end.
   void goal(std::string_view what, double measured, double wanted, std::string_view unit = "x");
   // The same for figures that should be small.
-  void limit(std::string_view what, double measured, double at_most, std::string_view unit);
+  void limit(std::string_view what, double measured, double measured_max, std::string_view unit);
   void print_goals() const;
 
  private:

@@ -63,9 +63,9 @@ bool write_all(int fd, ByteSpan bytes) {
 
 // The file that a chain of symbolic links ends at, whether or not it is there yet.
 Result<fs::path> end_of_links(const fs::path& link) {
-  constexpr int kLongestChain = 40;  // As the kernel has it.
+  constexpr int kLinksMax = 40;  // As the kernel has it.
   fs::path path = link;
-  for (int links = 0; links < kLongestChain; ++links) {
+  for (int links = 0; links < kLinksMax; ++links) {
     std::error_code error;
     // /dev/stdout leads to whatever file the shell has open, perhaps to append to it.
     if (path.native().starts_with("/proc/"))

@@ -55,11 +55,11 @@ double parse_quantity(std::string_view text, std::span<const Unit> units, std::s
 }
 
 // Doubles above this are not whole numbers of anything; it keeps the casts below defined.
-constexpr double kLargestWhole = 9.0e18;
+constexpr double kWholeMax = 9.0e18;
 
 double whole(double amount, std::string_view text, std::string_view wanted) {
   const double rounded = std::round(amount);
-  if (rounded > kLargestWhole) refuse(text, std::string(wanted) + " (it is too large)");
+  if (rounded > kWholeMax) refuse(text, std::string(wanted) + " (it is too large)");
   return rounded;
 }
 

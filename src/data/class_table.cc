@@ -12,11 +12,11 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMostRows = 24;     // Nodes shown as rows of numbers.
-constexpr std::size_t kMostColumns = 12;  // Classes shown as columns of numbers.
-constexpr std::size_t kMostClasses = 24;  // Classes shown as rows of the map.
-constexpr std::size_t kBlock = 96;        // Nodes in one line of the map.
-constexpr std::size_t kMostBlocks = 2;
+constexpr std::size_t kRowsMax = 24;     // Nodes shown as rows of numbers.
+constexpr std::size_t kColumnsMax = 12;  // Classes shown as columns of numbers.
+constexpr std::size_t kClassesMax = 24;  // Classes shown as rows of the map.
+constexpr std::size_t kBlock = 96;       // Nodes in one line of the map.
+constexpr std::size_t kBlocksMax = 2;
 constexpr std::size_t kNameWidth = 8;
 
 std::uint64_t total(std::span<const std::uint32_t> counts) {
@@ -40,8 +40,8 @@ std::vector<std::size_t> shown_classes(const ClassCounts& counts) {
     if (all[c] > 0) classes.push_back(c);
   const auto commoner = [&](std::size_t a, std::size_t b) { return all[a] > all[b]; };
   std::stable_sort(classes.begin(), classes.end(), commoner);
-  if (classes.size() > kMostClasses)
-    classes.erase(classes.begin() + static_cast<std::ptrdiff_t>(kMostClasses), classes.end());
+  if (classes.size() > kClassesMax)
+    classes.erase(classes.begin() + static_cast<std::ptrdiff_t>(kClassesMax), classes.end());
   std::sort(classes.begin(), classes.end());
   return classes;
 }
@@ -75,7 +75,7 @@ char shade(std::uint32_t count, std::uint64_t samples) {
 std::string show_map(const LoadedData& data, const ClassCounts& counts,
                      std::span<const std::size_t> classes) {
   std::string text;
-  const std::size_t shown = std::min(counts.size(), kBlock * kMostBlocks);
+  const std::size_t shown = std::min(counts.size(), kBlock * kBlocksMax);
   for (std::size_t begin = 0; begin < shown; begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, shown);
     text += fmt::format("{:>{}}  nodes {} to {}\n", "class", kNameWidth, begin, end - 1);
@@ -155,7 +155,7 @@ std::string show_partition(const LoadedData& data, const Partition& partition) {
   if (data.task.classes == 0) return sizes + ".\n";
   const ClassCounts counts = class_counts(data, partition);
   const std::vector<std::size_t> shown = shown_classes(counts);
-  const bool few = counts.size() <= kMostRows && shown.size() <= kMostColumns;
+  const bool few = counts.size() <= kRowsMax && shown.size() <= kColumnsMax;
   const Range classes = range_over(counts.size(), [&](std::size_t node) {
     const auto none = std::count(counts[node].begin(), counts[node].end(), 0u);
     return counts[node].size() - static_cast<std::size_t>(none);

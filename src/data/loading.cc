@@ -39,10 +39,10 @@ std::shared_ptr<const Dataset> scaled(std::size_t width, ByteHalf& half, Normali
 }  // namespace
 
 std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 100;
+  constexpr std::size_t kLengthMax = 100;
   std::string shown;
-  for (const char c : text.substr(0, kLongest)) shown += c >= ' ' && c <= '~' ? c : '?';
-  return text.size() > kLongest ? shown + "..." : shown;
+  for (const char c : text.substr(0, kLengthMax)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return text.size() > kLengthMax ? shown + "..." : shown;
 }
 
 Result<void> require_folder(const fs::path& folder, std::string_view remedy) {

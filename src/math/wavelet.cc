@@ -168,9 +168,9 @@ std::size_t WaveletPlan::coefficients() const {
 }
 
 WaveletPlan plan_wavelet(std::string_view filter, int levels, std::size_t length) {
-  if (levels < 1 || levels > kMostWaveletLevels)
+  if (levels < 1 || levels > kWaveletLevelsMax)
     throw std::invalid_argument(
-        fmt::format("wavelet: levels={} must be in [1, {}]", levels, kMostWaveletLevels));
+        fmt::format("wavelet: levels={} must be in [1, {}]", levels, kWaveletLevelsMax));
   if (length == 0) throw std::invalid_argument("wavelet: a vector of length 0 has no transform");
   WaveletPlan plan{.filter = &require_entry(wavelet_filters(), "wavelet", filter),
                    .lengths = {length}};

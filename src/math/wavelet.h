@@ -29,7 +29,7 @@ struct WaveletFilter {
 
 std::span<const WaveletFilter> wavelet_filters();
 
-constexpr int kMostWaveletLevels = 30;
+constexpr int kWaveletLevelsMax = 30;
 
 // What does not change from one round to the next: the filter and the length of every level.
 struct WaveletPlan {
@@ -43,7 +43,7 @@ struct WaveletPlan {
 };
 
 // Throws std::invalid_argument for an unknown filter, an empty vector or levels outside 1 ...
-// kMostWaveletLevels.
+// kWaveletLevelsMax.
 WaveletPlan plan_wavelet(std::string_view filter, int levels, std::size_t length);
 
 void wavelet_forward(const WaveletPlan& plan, std::span<const float> values,

@@ -188,7 +188,7 @@ TEST(Wavelet, EveryTargetGivesTheSameBits) {
 
 TEST(Wavelet, RefusesWhatHasNoTransform) {
   EXPECT_THROW((void)plan_wavelet("sym2", 0, 10), std::invalid_argument);
-  EXPECT_THROW((void)plan_wavelet("sym2", kMostWaveletLevels + 1, 10), std::invalid_argument);
+  EXPECT_THROW((void)plan_wavelet("sym2", kWaveletLevelsMax + 1, 10), std::invalid_argument);
   EXPECT_THROW((void)plan_wavelet("sym2", 4, 0), std::invalid_argument);
   EXPECT_THROW((void)plan_wavelet("sym22", 4, 10), std::invalid_argument);
 }

@@ -14,20 +14,20 @@ class MixingMatrix {
  public:
   explicit MixingMatrix(const Graph& graph) : graph_(graph) {
     for (NodeId node = 0; node < graph.nodes(); ++node)
-      least_weight_.push_back(1.0 / (graph.degree(node) + 1.0));
+      weight_max_.push_back(1.0 / (graph.degree(node) + 1.0));
   }
   void apply(const std::vector<double>& x, std::vector<double>& y) const {
     for (NodeId i = 0; i < graph_.nodes(); ++i) {
       double sum = 0;
       for (const NodeId j : graph_.peers(i))
-        sum += std::min(least_weight_[i], least_weight_[j]) * (x[j] - x[i]);
+        sum += std::min(weight_max_[i], weight_max_[j]) * (x[j] - x[i]);
       y[i] = x[i] + sum;
     }
   }
 
  private:
   const Graph& graph_;
-  std::vector<double> least_weight_;  // w_ij is the smaller of the two ends'.
+  std::vector<double> weight_max_;  // w_ij is the smaller of the two ends'.
 };
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {

@@ -33,9 +33,9 @@ class Inflater {
 
  private:
   Result<std::size_t> step(std::span<std::byte> out) {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const ByteSpan in = packed_.subspan(consumed_, std::min(packed_.size() - consumed_, kMost));
-    const std::size_t room = std::min(out.size(), kMost);
+    constexpr std::size_t kBytesMax = std::numeric_limits<uInt>::max();
+    const ByteSpan in = packed_.subspan(consumed_, std::min(packed_.size() - consumed_, kBytesMax));
+    const std::size_t room = std::min(out.size(), kBytesMax);
     // zlib's interface predates const; it does not write to its input.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());
@@ -90,11 +90,11 @@ bool is_gzip(ByteSpan bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
 }
 
-Result<Bytes> gunzip(ByteSpan packed, std::size_t at_most) {
+Result<Bytes> gunzip(ByteSpan packed, std::size_t bytes_max) {
   // One byte more than allowed tells "exactly that many" from "too many".
-  Result<Bytes> out = inflate_up_to(packed, at_most + 1);
-  if (out.ok() && out->size() > at_most)
-    return Error{"size", fmt::format("unpacks to more than {} bytes", at_most)};
+  Result<Bytes> out = inflate_up_to(packed, bytes_max + 1);
+  if (out.ok() && out->size() > bytes_max)
+    return Error{"size", fmt::format("unpacks to more than {} bytes", bytes_max)};
   return out;
 }
 

@@ -11,8 +11,8 @@ namespace tessera {
 
 bool is_gzip(ByteSpan bytes);
 
-// Everything `packed` holds, or an error when that is more than `at_most` bytes.
-Result<Bytes> gunzip(ByteSpan packed, std::size_t at_most);
+// Everything `packed` holds, or an error when that is more than `bytes_max` bytes.
+Result<Bytes> gunzip(ByteSpan packed, std::size_t bytes_max);
 
 // The first `count` bytes, or as many as there are: enough to read a header.
 Result<Bytes> gunzip_first(ByteSpan packed, std::size_t count);

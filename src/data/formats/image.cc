@@ -89,14 +89,14 @@ void copy_planes(const Image& image, std::span<std::uint8_t> planes) {
       planes[c * plane + i] = image.pixels[i * image.channels + c];
 }
 
-Result<Image> decode_image(ByteSpan bytes, std::uint32_t channels, std::uint64_t most_pixels) {
+Result<Image> decode_image(ByteSpan bytes, std::uint32_t channels, std::uint64_t pixels_max) {
   const auto begins_with = [&](std::initializer_list<unsigned> head) {
     return bytes.size() >= head.size() &&
            std::equal(head.begin(), head.end(), bytes.begin(),
                       [](unsigned a, std::byte b) { return std::byte(a) == b; });
   };
-  if (begins_with({0xff, 0xd8, 0xff})) return decode_jpeg(bytes, channels, most_pixels);
-  if (begins_with({0x89, 'P', 'N', 'G'})) return decode_png(bytes, channels, most_pixels);
+  if (begins_with({0xff, 0xd8, 0xff})) return decode_jpeg(bytes, channels, pixels_max);
+  if (begins_with({0x89, 'P', 'N', 'G'})) return decode_png(bytes, channels, pixels_max);
   return Error{"magic", "byte 0: neither a JPEG nor a PNG image"};
 }
 

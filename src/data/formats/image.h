@@ -18,20 +18,20 @@ struct Image {
 };
 
 // Whoever wrote the file chose its size; this bounds what we allocate for it.
-inline constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 26;
+inline constexpr std::uint64_t kPixelsMax = std::uint64_t{1} << 26;
 
 // `channels` is 3 for colour or 1 for grey, whatever the file holds. A warning counts as an error:
 // libjpeg fills what it cannot read with grey and carries on, and a model would learn that.
 Result<Image> decode_jpeg(ByteSpan bytes, std::uint32_t channels,
-                          std::uint64_t most_pixels = kMostPixels);
+                          std::uint64_t pixels_max = kPixelsMax);
 
 // Transparent pixels lie on black.
 Result<Image> decode_png(ByteSpan bytes, std::uint32_t channels,
-                         std::uint64_t most_pixels = kMostPixels);
+                         std::uint64_t pixels_max = kPixelsMax);
 
 // Either of the two, told apart by how the bytes begin.
 Result<Image> decode_image(ByteSpan bytes, std::uint32_t channels,
-                           std::uint64_t most_pixels = kMostPixels);
+                           std::uint64_t pixels_max = kPixelsMax);
 
 // Bicubic with antialiasing, the method Python's Pillow uses by default.
 Image resized(const Image& image, std::uint32_t height, std::uint32_t width);

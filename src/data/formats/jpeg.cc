@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 // A progressive file can ask for millions of passes over the image; honest ones have about ten.
-constexpr int kMostScans = 100;
+constexpr int kScansMax = 100;
 
 // One decoder. libjpeg reports errors by calling error_exit, which must not return: it jumps back
 // to `escape`. A jump skips destructors, so the functions that can be jumped out of hold nothing
@@ -42,8 +42,8 @@ void print_nothing(j_common_ptr) {}
 
 void on_progress(j_common_ptr info) {
   auto* decoder = static_cast<Decoder*>(info->client_data);
-  if (decoder->info.input_scan_number <= kMostScans) return;
-  std::snprintf(decoder->message, sizeof decoder->message, "more than %d scans", kMostScans);
+  if (decoder->info.input_scan_number <= kScansMax) return;
+  std::snprintf(decoder->message, sizeof decoder->message, "more than %d scans", kScansMax);
   std::longjmp(decoder->escape, 1);
 }
 
@@ -78,7 +78,7 @@ bool read_pixels(Decoder& decoder, std::uint32_t channels, std::uint8_t* pixels)
 
 }  // namespace
 
-Result<Image> decode_jpeg(ByteSpan bytes, std::uint32_t channels, std::uint64_t most_pixels) {
+Result<Image> decode_jpeg(ByteSpan bytes, std::uint32_t channels, std::uint64_t pixels_max) {
   CHECK((channels == 1 || channels == 3));
   // libjpeg refuses an empty source by other means than its errors.
   if (bytes.empty()) return Error{"truncated", "byte 0: the file is empty"};
@@ -90,9 +90,9 @@ Result<Image> decode_jpeg(ByteSpan bytes, std::uint32_t channels, std::uint64_t 
   Image image{
       .channels = channels, .height = decoder.info.image_height, .width = decoder.info.image_width};
   const std::uint64_t pixels = std::uint64_t{image.height} * image.width;
-  if (pixels > most_pixels)
+  if (pixels > pixels_max)
     return Error{"size", fmt::format("{} x {} pixels are more than {}", image.height, image.width,
-                                     most_pixels)};
+                                     pixels_max)};
   image.pixels.resize(pixels * channels);
   if (!read_pixels(decoder, channels, image.pixels.data())) return failed();
   return image;

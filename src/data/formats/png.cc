@@ -19,16 +19,16 @@ struct Reader {
 
 }  // namespace
 
-Result<Image> decode_png(ByteSpan bytes, std::uint32_t channels, std::uint64_t most_pixels) {
+Result<Image> decode_png(ByteSpan bytes, std::uint32_t channels, std::uint64_t pixels_max) {
   CHECK((channels == 1 || channels == 3));
   Reader reader;
   if (!png_image_begin_read_from_memory(&reader.info, bytes.data(), bytes.size()))
     return reader.failed();
   Image image{.channels = channels, .height = reader.info.height, .width = reader.info.width};
   const std::uint64_t pixels = std::uint64_t{image.height} * image.width;
-  if (pixels > most_pixels)
+  if (pixels > pixels_max)
     return Error{"size", fmt::format("{} x {} pixels are more than {}", image.height, image.width,
-                                     most_pixels)};
+                                     pixels_max)};
   reader.info.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   reader.info.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   image.pixels.resize(pixels * channels);

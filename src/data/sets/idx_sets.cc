@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kLargestSide = 4096;
+constexpr std::uint32_t kSideMax = 4096;
 
 struct IdxSet {
   fs::path dir{};
@@ -85,9 +85,9 @@ Result<void> check(const LocatedArray& pixels, const LocatedArray& labels, std::
     return Error{"format",
                  fmt::format("{}: {} images, but {} labels in {}", pixels.path.string(), extents[0],
                              labels.array.extents[0], labels.path.filename().string())};
-  if (std::max(extents[1], extents[2]) > kLargestSide)
+  if (std::max(extents[1], extents[2]) > kSideMax)
     return Error{"size", fmt::format("{}: byte 8: images of {} x {} pixels; at most {} a side",
-                                     pixels.path.string(), extents[1], extents[2], kLargestSide)};
+                                     pixels.path.string(), extents[1], extents[2], kSideMax)};
   const std::vector<std::uint8_t>& values = labels.array.values;
   for (std::size_t i = 0; classes > 0 && i < values.size(); ++i)
     if (values[i] >= classes)
