@@ -208,23 +208,6 @@ void ConvolveFirstWeights(const ConvShape& s, const float* in, const float* d_ou
   }
 }
 
-void Multiply(const Product& p) {
-  for_columns(p.columns, [&](std::size_t column, auto vectors) {
-    for_rows(p.rows, [&](std::size_t row, auto rows) {
-      Tile<rows(), vectors()> tile;
-      float* const out = p.out + row * p.out_row + column;
-      if (p.add)
-        tile.load(out, p.out_row);
-      else
-        tile.fill(nullptr);
-      for (std::size_t s = 0; s < p.segments; ++s)
-        tile.accumulate({p.a + s * p.a_segment + row * p.a_row, p.a_row, p.a_k},
-                        p.b + s * p.b_segment + column, p.b_k, p.count);
-      tile.store(out, p.out_row);
-    });
-  });
-}
-
 // d_in = d_out weights: the columns are inputs, k runs over outputs. A few rows of the weights at a
 // time: a column of all of them would touch a new page of memory with every row.
 void LinearInputs(const LinearShape& s, const float* d_out, const float* weights, float* d_in) {
@@ -331,7 +314,6 @@ HWY_EXPORT(Convolve);
 HWY_EXPORT(ConvolveWeights);
 HWY_EXPORT(ConvolveFirst);
 HWY_EXPORT(ConvolveFirstWeights);
-HWY_EXPORT(Multiply);
 HWY_EXPORT(Linear);
 HWY_EXPORT(LinearInputs);
 HWY_EXPORT(LinearWeights);
@@ -354,10 +336,6 @@ void convolve_first(const ConvShape& shape, const float* in, const float* weight
 void convolve_first_weights(const ConvShape& shape, const float* in, const float* d_out,
                             float* d_weights) {
   HWY_DYNAMIC_DISPATCH(ConvolveFirstWeights)(shape, in, d_out, d_weights);
-}
-
-void multiply(const Product& product) {
-  HWY_DYNAMIC_DISPATCH(Multiply)(product);
 }
 
 void linear(const LinearShape& shape, const float* in, const float* weights, const float* bias,

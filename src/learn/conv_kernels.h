@@ -57,27 +57,8 @@ void linear_inputs(const LinearShape& shape, const float* d_out, const float* we
 void linear_weights(const LinearShape& shape, const float* in, const float* d_out,
                     float* d_weights);
 
-// The tile on its own, for layers that lay out their operands themselves:
-//
-//   out[row][column] (+)= sum over segments and k of a[row, k] b[k, column]
-//
-// with a[row, k] at a + segment a_segment + row a_row + k a_k, b[k, column] at b + segment
-// b_segment + k b_k + column, and `columns` a multiple of 16.
-struct Product {
-  std::size_t rows = 0, columns = 0, count = 0, segments = 1;
-  const float* a = nullptr;
-  std::size_t a_row = 0, a_k = 0, a_segment = 0;
-  const float* b = nullptr;
-  std::size_t b_k = 0, b_segment = 0;
-  float* out = nullptr;
-  std::size_t out_row = 0;
-  bool add = false;  // To what is in `out`.
-};
-void multiply(const Product& product);
-
 // The plain loops the fast versions are held to.
 namespace plain {
-void multiply(const Product& product);
 void convolve(const ConvShape& shape, const float* in, const float* weights, const float* bias,
               float* out);
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,

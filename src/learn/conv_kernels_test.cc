@@ -121,44 +121,6 @@ TEST(Linear, EqualsTheFormulaOnEveryTarget) {
   }
 }
 
-TEST(Multiply, EqualsTheFormulaOnEveryTarget) {
-  const Vector a = normals(4000, Random(1)), b = normals(4000, Random(2));
-  const Product rows_apart{.rows = 11,
-                           .columns = 48,
-                           .count = 17,
-                           .segments = 1,
-                           .a = a.data(),
-                           .a_row = 20,
-                           .a_k = 1,
-                           .b = b.data(),
-                           .b_k = 48,
-                           .out_row = 50};
-  const Product segments{.rows = 3,
-                         .columns = 16,
-                         .count = 5,
-                         .segments = 4,
-                         .a = a.data(),
-                         .a_row = 1,
-                         .a_k = 7,
-                         .a_segment = 100,
-                         .b = b.data(),
-                         .b_k = 16,
-                         .b_segment = 200,
-                         .out_row = 16,
-                         .add = true};
-  for (const std::string& target : simd_targets()) {
-    const UseSimdTarget use(target);
-    for (Product product : {rows_apart, segments}) {
-      Vector out = normals(600, Random(3)), expected = out;
-      product.out = out.data();
-      multiply(product);
-      product.out = expected.data();
-      plain::multiply(product);
-      EXPECT_LT(relative_gap(out, expected), 2e-6) << target << " rows " << product.rows;
-    }
-  }
-}
-
 // Sums run in the order of k, whatever the width of a vector: targets with fused multiply-adds
 // agree to the bit.
 TEST(Convolve, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {

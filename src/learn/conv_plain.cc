@@ -36,18 +36,6 @@ void turn_weights(const ConvShape& s, const float* weights, float* turned) {
 
 namespace plain {
 
-void multiply(const Product& p) {
-  for (std::size_t row = 0; row < p.rows; ++row)
-    for (std::size_t column = 0; column < p.columns; ++column) {
-      float sum = p.add ? p.out[row * p.out_row + column] : 0.0f;
-      for (std::size_t s = 0; s < p.segments; ++s)
-        for (std::size_t k = 0; k < p.count; ++k)
-          sum += p.a[s * p.a_segment + row * p.a_row + k * p.a_k] *
-                 p.b[s * p.b_segment + k * p.b_k + column];
-      p.out[row * p.out_row + column] = sum;
-    }
-}
-
 void convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
               float* out) {
   for (std::size_t i = 0; i < s.pixels() * s.batch * s.outputs; ++i)
