@@ -10,7 +10,7 @@
 namespace tessera {
 
 void Share::fields(Archive& archive) {
-  archive(round, degree, age, asks, dimension, coordinates, values);
+  archive(dimension, coordinates, values);
   archive.require(is_valid(*this), "a saved share does not hold together");
 }
 

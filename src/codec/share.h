@@ -1,7 +1,7 @@
 // The noun of the system: a Share is values of some coordinates of the sender's model, or of its
 // wavelet coefficients. Sharings make and merge them, codecs turn them into bytes and back,
-// protocols decide whom to send them to. Which coordinates they are is told in one of four ways,
-// three of which cost next to nothing on the wire.
+// protocols decide whom to send them to and write a Heading beside them. Which coordinates they are
+// is told in one of four ways, three of which cost next to nothing on the wire.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +47,6 @@ struct Fragment {
 using Coordinates = std::variant<Everything, Listed, Drawn, Fragment>;
 
 struct Share {
-  Round round = 0;
-  std::uint32_t degree = 0;     // How many peers the sender talks to this round.
-  std::uint64_t age = 0;        // Local steps the sender's model has seen.
-  bool asks = false;            // Whether the sender wants a share in return (AD-PSGD's pairs).
   std::uint32_t dimension = 0;  // Length of the vector the coordinates point into.
   Coordinates coordinates{};
   Vector values{};  // One per coordinate, in their order.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -12,10 +13,10 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x41525354;  // The letters TSRA.
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kKindShare = 1;
 constexpr std::uint8_t kNoIndexCodec = 0;
-constexpr std::size_t kReservedBytes = 2;
+constexpr std::size_t kOwnInHeader = 2;  // The first of the protocol's own bytes; the rest follow.
 
 template <typename Kind>
 constexpr std::size_t kind_number() {
@@ -39,21 +40,29 @@ std::uint8_t append_coordinates(const Share& share, const Codec& codec, Bytes& o
   return kNoIndexCodec;
 }
 
+// The protocol's own bytes that do not fit into the header.
+ByteSpan rest_of(const Bytes& own) {
+  return ByteSpan(own).subspan(std::min(own.size(), kOwnInHeader));
+}
+
 void append_header(const Share& share, const Header& header, Bytes& out) {
   ByteWriter writer(out);
+  const Heading& heading = header.heading;
   writer.put(kMagic);
   writer.put(kVersion);
   writer.put(kKindShare);
   writer.put(static_cast<std::uint8_t>(share.coordinates.index()));
   writer.put(header.index_codec ? header.index_codec->wire_id : kNoIndexCodec);
   writer.put(header.value_codec->wire_id);
-  writer.put(static_cast<std::uint8_t>(share.asks));
-  for (std::size_t i = 0; i < kReservedBytes; ++i) writer.put(std::uint8_t{0});
+  writer.put(static_cast<std::uint8_t>(heading.own.size()));
+  for (std::size_t i = 0; i < kOwnInHeader; ++i)
+    writer.put(i < heading.own.size() ? std::to_integer<std::uint8_t>(heading.own[i])
+                                      : std::uint8_t{0});
   writer.put(header.envelope.sender);
   writer.put(header.envelope.run);
-  writer.put(share.age);
-  writer.put(share.round);
-  writer.put(share.degree);
+  writer.put(heading.age);
+  writer.put(heading.round);
+  writer.put(heading.degree);
   writer.put(share.dimension);
   writer.put(static_cast<std::uint32_t>(share.values.size()));
   writer.put(std::uint64_t{header.coordinate_bytes});
@@ -89,18 +98,31 @@ Result<void> check_codecs(ByteReader& in, Header& header) {
   const auto value_id = in.get<std::uint8_t>();
   header.value_codec = find_value_codec(value_id);
   if (!header.value_codec) return refuse("codec", fmt::format("names value codec {}", value_id));
-  const unsigned asks = in.get<std::uint8_t>();
-  if (asks > 1) return refuse("reserved", fmt::format("has {} where 0 or 1 belongs", asks));
-  header.asks = asks == 1;
-  for (std::size_t i = 0; i < kReservedBytes; ++i)
-    if (in.get<std::uint8_t>() != 0) return refuse("reserved", "has a reserved byte set");
   return {};
 }
 
-// The two sections and nothing else lie between header and checksum. Each is compared with what is
-// left, never added up: a sum of two lengths from outside may overflow.
+// How many bytes are the protocol's own, and the first of them; where there are fewer, zeros.
+Result<void> check_own(ByteReader& in, Bytes& own) {
+  own.resize(in.get<std::uint8_t>());
+  for (std::size_t i = 0; i < kOwnInHeader; ++i) {
+    const auto byte = std::byte{in.get<std::uint8_t>()};
+    if (i < own.size())
+      own[i] = byte;
+    else if (byte != std::byte{0})
+      return refuse("reserved", "has a reserved byte set");
+  }
+  return {};
+}
+
+// The sections and nothing else lie between header and checksum. Each is compared with what is
+// left, never added up: a sum of lengths from outside may overflow.
 Result<void> check_lengths(const Header& header, std::size_t message_bytes) {
-  const std::size_t body = message_bytes - kHeaderBytes - kChecksumBytes;
+  const std::size_t room = message_bytes - kHeaderBytes - kChecksumBytes;
+  const std::size_t own = rest_of(header.heading.own).size();
+  if (own > room)
+    return refuse("truncated", fmt::format("of {} bytes announces {} of its protocol's own",
+                                           message_bytes, header.heading.own.size()));
+  const std::size_t body = room - own;
   if (header.coordinate_bytes > body || header.value_bytes > body - header.coordinate_bytes)
     return refuse("truncated",
                   fmt::format("of {} bytes announces sections of {} and {}", message_bytes,
@@ -161,18 +183,21 @@ Result<Coordinates> decode_coordinates(ByteSpan section, const Header& header) {
 
 }  // namespace
 
-Encoded encode(const Share& share, const Codec& codec, const Envelope& envelope,
-               const Random& rounding) {
+Encoded encode(const Heading& heading, const Share& share, const Codec& codec,
+               const Envelope& envelope, const Random& rounding) {
   CHECK(is_valid(share));
-  Header header{.envelope = envelope};
+  CHECK(heading.own.size() <= kOwnBytesMax);
+  Header header{.envelope = envelope, .heading = heading};
   Bytes out(kHeaderBytes);
+  ByteWriter(out).put_bytes(rest_of(heading.own));
+  const std::size_t front_bytes = out.size();
   header.index_codec = find_index_codec(append_coordinates(share, codec, out));
-  header.coordinate_bytes = out.size() - kHeaderBytes;
+  header.coordinate_bytes = out.size() - front_bytes;
   const std::size_t values = share.values.size();
   out.reserve(out.size() + (codec.values ? codec.values->bound(values) : values * sizeof(float)) +
               kChecksumBytes);
   header.value_codec = &encode_values(codec, share.values, rounding, out);
-  header.value_bytes = out.size() - kHeaderBytes - header.coordinate_bytes;
+  header.value_bytes = out.size() - front_bytes - header.coordinate_bytes;
   Bytes front;
   front.reserve(kHeaderBytes);
   append_header(share, header, front);
@@ -189,42 +214,43 @@ Result<Header> peek(ByteSpan message) {
   Header header;
   if (const auto fine = check_format(in); !fine) return fine.error();
   if (const auto fine = check_codecs(in, header); !fine) return fine.error();
+  if (const auto fine = check_own(in, header.heading.own); !fine) return fine.error();
   header.envelope.sender = in.get<NodeId>();
   header.envelope.run = in.get<std::uint64_t>();
-  header.age = in.get<std::uint64_t>();
-  header.round = in.get<Round>();
-  header.degree = in.get<std::uint32_t>();
+  header.heading.age = in.get<std::uint64_t>();
+  header.heading.round = in.get<Round>();
+  header.heading.degree = in.get<std::uint32_t>();
   header.dimension = in.get<std::uint32_t>();
   header.values = in.get<std::uint32_t>();
   header.coordinate_bytes = in.get<std::uint64_t>();
   header.value_bytes = in.get<std::uint64_t>();
   if (const auto fine = check_lengths(header, message.size()); !fine) return fine.error();
   if (const auto fine = check_count(header); !fine) return fine.error();
+  const ByteSpan rest = message.subspan(kHeaderBytes, rest_of(header.heading.own).size());
+  std::copy(rest.begin(), rest.end(), header.heading.own.end() - std::ssize(rest));
   return header;
 }
 
 Result<Message> decode(ByteSpan message) {
-  const Result<Header> header = peek(message);
+  Result<Header> header = peek(message);
   if (!header) return header.error();
   const ByteSpan hashed = message.first(message.size() - kChecksumBytes);
   if (ByteReader(message.last(kChecksumBytes)).get<std::uint64_t>() != hash_bytes(hashed))
     return refuse("checksum", "was damaged on the way");
-  auto coordinates =
-      decode_coordinates(message.subspan(kHeaderBytes, header->coordinate_bytes), *header);
+  const ByteSpan body = message.subspan(kHeaderBytes + rest_of(header->heading.own).size());
+  auto coordinates = decode_coordinates(body.first(header->coordinate_bytes), *header);
   if (!coordinates) return coordinates.error();
-  Share share{.round = header->round,
-              .degree = header->degree,
-              .age = header->age,
-              .asks = header->asks,
-              .dimension = header->dimension,
+  Share share{.dimension = header->dimension,
               .coordinates = *std::move(coordinates),
               .values = Vector(header->values)};
   const auto decoded = header->value_codec->decode(
-      message.subspan(kHeaderBytes + header->coordinate_bytes, header->value_bytes), share.values);
+      body.subspan(header->coordinate_bytes, header->value_bytes), share.values);
   if (!decoded)
     return refuse(decoded.error().kind,
                   fmt::format("{}: {}", header->value_codec->name, decoded.error().message));
-  return Message{.envelope = header->envelope, .share = std::move(share)};
+  return Message{.envelope = header->envelope,
+                 .heading = std::move(header->heading),
+                 .share = std::move(share)};
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// Messages: a Share and who sent it, as bytes. docs/wire_format.md describes every one of them.
+// Messages: a Share, its Heading and who sent it, as bytes. docs/wire_format.md describes every one
+// of them.
 //
 // What arrives was written by someone else. decode() believes no field before it has checked it,
 // and allocates no more than the message's own length can stand for: each codec states how many
@@ -15,6 +16,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "codec/codec.h"
+#include "codec/heading.h"
 #include "codec/share.h"
 
 namespace tessera {
@@ -27,6 +29,7 @@ struct Envelope {
 
 struct Message {
   Envelope envelope{};
+  Heading heading{};
   Share share{};
 };
 
@@ -43,10 +46,7 @@ struct Encoded {
 // checksum or what is in the sections.
 struct Header {
   Envelope envelope{};
-  Round round = 0;
-  std::uint32_t degree = 0;
-  std::uint64_t age = 0;
-  bool asks = false;
+  Heading heading{};
   std::uint32_t dimension = 0;
   std::uint32_t values = 0;                 // How many.
   std::size_t coordinates_kind = 0;         // Which alternative of Coordinates.
@@ -61,8 +61,8 @@ inline constexpr std::size_t kChecksumBytes = 8;
 
 // `rounding` is what codecs that round at random draw from: a fork for this sender and round, so
 // that a run repeats bit for bit and no two rounds round alike.
-Encoded encode(const Share& share, const Codec& codec, const Envelope& envelope,
-               const Random& rounding);
+Encoded encode(const Heading& heading, const Share& share, const Codec& codec,
+               const Envelope& envelope, const Random& rounding);
 
 // Refuse with one of
 //   "truncated" "trailing"               shorter or longer than the header says;

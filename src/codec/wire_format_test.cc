@@ -26,17 +26,15 @@ Bytes example_of(const std::string& page) {
 TEST(WireFormat, TheExampleOnThePageIsWhatWeWrite) {
   const auto page = read_text_file(TESSERA_SOURCE_DIR "/docs/wire_format.md");
   ASSERT_TRUE(page.ok()) << page.error().message;
-  const Share share{.round = 12,
-                    .degree = 4,
-                    .age = 36,
-                    .dimension = 20,
-                    .coordinates = Listed{{2, 3, 7, 17}},
-                    .values = {1.0f, -2.0f, 0.5f, 3.25f}};
+  const Heading heading{.round = 12, .degree = 4, .age = 36};
+  const Share share{
+      .dimension = 20, .coordinates = Listed{{2, 3, 7, 17}}, .values = {1.0f, -2.0f, 0.5f, 3.25f}};
   const Encoded message =
-      encode(share, parse_codec("gamma+f32"), {.run = 90, .sender = 7}, Random(0));
+      encode(heading, share, parse_codec("gamma+f32"), {.run = 90, .sender = 7}, Random(0));
   EXPECT_EQ(message.bytes, example_of(*page));
   const auto back = decode(message.bytes);
   ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->heading, heading);
   EXPECT_EQ(back->share, share);
 }
 

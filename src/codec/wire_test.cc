@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <numeric>
@@ -15,14 +16,11 @@ namespace tessera {
 namespace {
 
 constexpr Envelope kEnvelope{.run = 0x1122334455667788, .sender = 7};
+const Heading kHeading{.round = 12, .degree = 4, .age = 36};
 
 Share share_of(Coordinates coordinates, std::uint32_t dimension, Vector values) {
-  return {.round = 12,
-          .degree = 4,
-          .age = 36,
-          .dimension = dimension,
-          .coordinates = std::move(coordinates),
-          .values = std::move(values)};
+  return {
+      .dimension = dimension, .coordinates = std::move(coordinates), .values = std::move(values)};
 }
 
 Share listed_share(std::uint32_t dimension, std::uint64_t seed) {
@@ -45,7 +43,7 @@ std::vector<Share> shares() {
 }
 
 Encoded encoded(const Share& share, std::string_view codec) {
-  return encode(share, parse_codec(codec), kEnvelope, Random(1));
+  return encode(kHeading, share, parse_codec(codec), kEnvelope, Random(1));
 }
 
 // What a forger who knows the format would do: any bytes, and a checksum that fits.
@@ -76,10 +74,11 @@ TEST(Wire, EverySharePassesThroughEveryCodec) {
         if (std::holds_alternative<Listed>(share.coordinates) &&
             index.bound(static_cast<std::uint32_t>(share.values.size()), share.dimension) > 1 << 20)
           continue;  // A bitmap of 2^32 coordinates.
-        const Encoded message = encode(share, codec, kEnvelope, Random(1));
+        const Encoded message = encode(kHeading, share, codec, kEnvelope, Random(1));
         const auto back = decode(message.bytes);
         ASSERT_TRUE(back.ok()) << back.error().message;
         EXPECT_EQ(back->envelope, kEnvelope);
+        EXPECT_EQ(back->heading, kHeading);
         EXPECT_EQ(back->share.coordinates, share.coordinates);
         EXPECT_EQ(back->share.values.size(), share.values.size());
         if (value.lossless) {
@@ -113,9 +112,7 @@ TEST(Wire, PeekTellsTheHeaderAlone) {
   const auto header = peek(message.bytes);
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(header->envelope, kEnvelope);
-  EXPECT_EQ(header->round, share.round);
-  EXPECT_EQ(header->degree, share.degree);
-  EXPECT_EQ(header->age, share.age);
+  EXPECT_EQ(header->heading, kHeading);
   EXPECT_EQ(header->dimension, share.dimension);
   EXPECT_EQ(header->values, share.values.size());
   EXPECT_EQ(header->value_bytes, message.value_bytes);
@@ -123,8 +120,11 @@ TEST(Wire, PeekTellsTheHeaderAlone) {
 }
 
 TEST(Wire, EveryTruncationIsRefused) {
+  Heading wordy = kHeading;
+  wordy.own.assign(9, std::byte{5});
   for (const Share& share : {listed_share(100, 1), share_of(Everything{}, 20, Vector(20, 1.0f))}) {
-    const Bytes message = encoded(share, "gamma+planes").bytes;
+    const Bytes message =
+        encode(wordy, share, parse_codec("gamma+planes"), kEnvelope, Random(1)).bytes;
     for (std::size_t size = 0; size < message.size(); ++size) {
       const Bytes cut(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(size));
       EXPECT_EQ(refusal(cut), "truncated") << size;
@@ -152,7 +152,7 @@ TEST(Wire, EveryFlippedBitUnderAFreshChecksumIsSurvived) {
   for (const IndexCodec& index : index_codecs()) {
     for (const ValueCodec& value : value_codecs()) {
       const Bytes message =
-          encode(listed_share(100, 1), {&index, &value}, kEnvelope, Random(1)).bytes;
+          encode(kHeading, listed_share(100, 1), {&index, &value}, kEnvelope, Random(1)).bytes;
       for (std::size_t bit = 0; bit < (message.size() - kChecksumBytes) * 8; ++bit) {
         Bytes flipped = message;
         flipped[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -178,15 +178,17 @@ TEST(Wire, EachFieldThatCannotBeHasItsWord) {
   const Bytes fragment = encoded(share_of(Fragment{}, 20, {1.0f}), "gamma+f32").bytes;
   using std::uint32_t, std::uint64_t, std::uint8_t;
   EXPECT_EQ(refusal(forged(listed, 0, uint32_t{0})), "magic");
-  EXPECT_EQ(refusal(forged(listed, 4, uint8_t{2})), "version");
+  EXPECT_EQ(refusal(forged(listed, 4, uint8_t{1})), "version");
   EXPECT_EQ(refusal(forged(listed, 5, uint8_t{0})), "kind");
   EXPECT_EQ(refusal(forged(listed, 6, uint8_t{4})), "coordinates");
   EXPECT_EQ(refusal(forged(listed, 7, uint8_t{0})), "codec");
   EXPECT_EQ(refusal(forged(listed, 7, uint8_t{9})), "codec");
   EXPECT_EQ(refusal(forged(full, 7, uint8_t{2})), "codec");  // Nothing is listed.
   EXPECT_EQ(refusal(forged(listed, 8, uint8_t{0})), "codec");
-  EXPECT_EQ(refusal(forged(listed, 9, uint8_t{2})), "reserved");
   EXPECT_EQ(refusal(forged(listed, 10, uint8_t{1})), "reserved");
+  EXPECT_EQ(refusal(forged(listed, 9, std::array<uint8_t, 3>{1, 0, 1})), "reserved");
+  EXPECT_EQ(refusal(forged(full, 9, uint8_t{255})), "truncated");
+  EXPECT_EQ(refusal(forged(full, 9, uint8_t{3})), "truncated");  // A byte of the values' room.
   EXPECT_EQ(refusal(forged(listed, 40, uint32_t{3})), "count");
   EXPECT_EQ(refusal(forged(full, 40, uint32_t{21})), "count");
   EXPECT_EQ(refusal(forged(listed, 44, uint32_t{0xffffffff})), "count");
@@ -202,13 +204,42 @@ TEST(Wire, EachFieldThatCannotBeHasItsWord) {
   EXPECT_EQ(refusal(damaged), "checksum");
 }
 
+// What a protocol wants to say beside a share travels with it: push-sum's weight, say, or a word.
+TEST(Wire, AProtocolsOwnBytesTravelBesideTheShare) {
+  const Share share = listed_share(100, 1);
+  const std::size_t without = encoded(share, "gamma+planes").bytes.size();
+  for (std::size_t count = 0; count <= kOwnBytesMax; ++count) {
+    Heading heading = kHeading;
+    for (std::size_t i = 0; i < count; ++i) heading.own.push_back(static_cast<std::byte>(200 - i));
+    const Encoded message =
+        encode(heading, share, parse_codec("gamma+planes"), kEnvelope, Random(1));
+    EXPECT_EQ(message.bytes.size(), without + (count > 2 ? count - 2 : 0));
+    const auto back = decode(message.bytes);
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(back->heading, heading);
+    EXPECT_EQ(back->share, share);
+    EXPECT_EQ(peek(message.bytes)->heading, heading);
+  }
+  Heading pushed = kHeading;
+  ByteWriter(pushed.own).put(0.34375);
+  const auto heard = decode(encode(pushed, share, parse_codec("auto"), kEnvelope, Random(1)).bytes);
+  EXPECT_EQ(ByteReader(heard->heading.own).get<double>(), 0.34375);
+}
+
+TEST(Wire, VersionOneIsRefusedByItsNumber) {
+  const auto old = decode(forged(encoded(listed_share(100, 1), "auto").bytes, 4, std::uint8_t{1}));
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().message, "message: has version 1; this program reads 2");
+}
+
 // A small message may stand for many values, but only as many as its codec can really hold: no
 // count beyond that is allocated. 2^32 - 1 values would be 16 GiB.
 TEST(Wire, ASmallMessageCannotAskForMuch) {
   for (const ValueCodec& value : value_codecs()) {
     const Codec codec{&index_codecs()[0], &value};
     Bytes message =
-        encode(share_of(Everything{}, 4, Vector(4, 1.0f)), codec, kEnvelope, Random(1)).bytes;
+        encode(kHeading, share_of(Everything{}, 4, Vector(4, 1.0f)), codec, kEnvelope, Random(1))
+            .bytes;
     ASSERT_LT(message.size(), 130u) << value.name;
     message = forged(message, 40, 0xffffffffu);
     message = forged(message, 44, 0xffffffffu);

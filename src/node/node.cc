@@ -63,7 +63,7 @@ void Node::on(Arrived arrived) {
   if (message->envelope.sender != arrived.from) return refuse("sender");
   if (const auto admitted = sharing_->admit(message->share); !admitted.ok())
     return refuse(admitted.error().kind);
-  protocol_->on_share(*this, arrived.from, std::move(message->share));
+  protocol_->on_share(*this, arrived.from, message->heading, std::move(message->share));
 }
 
 void Node::train() {
@@ -72,24 +72,24 @@ void Node::train() {
   env_->train(model_, random_.fork("train", age_));
 }
 
-std::vector<Share> Node::pack(Round round, std::uint32_t degree) {
-  std::vector<Share> shares = sharing_->pack(model_, random_.fork("pack", packed_++));
-  for (Share& share : shares) {
-    share.round = round;
-    share.degree = degree;
-    share.age = age_;
-  }
-  return shares;
+std::vector<Share> Node::pack() {
+  return sharing_->pack(model_, random_.fork("pack", packed_++));
 }
 
-void Node::send(const Share& share, std::span<const NodeId> peers) {
+Share Node::pack_whole() {
+  std::vector<Share> shares = pack();
+  CHECK(shares.size() == 1);
+  return std::move(shares.front());
+}
+
+void Node::send(const Heading& heading, const Share& share, std::span<const NodeId> peers) {
   if (peers.empty()) return;
-  const Payload payload = encode(share);
+  const Payload payload = encode(heading, share);
   for (const NodeId peer : peers) env_->send(peer, payload);
 }
 
-Payload Node::encode(const Share& share) {
-  Encoded encoded = tessera::encode(share, codec_, {.run = run_, .sender = id_},
+Payload Node::encode(const Heading& heading, const Share& share) {
+  Encoded encoded = tessera::encode(heading, share, codec_, {.run = run_, .sender = id_},
                                     random_.fork("rounding", sent_++));
   return {std::make_shared<const Bytes>(std::move(encoded.bytes)), encoded.value_bytes};
 }

@@ -52,10 +52,15 @@ class Node {
 
   // The verbs, for protocols; only while handling an event.
   void train();
-  std::vector<Share> pack(Round round, std::uint32_t degree);
-  void send(const Share& share, std::span<const NodeId> peers);
+  std::vector<Share> pack();
+  Share
+  pack_whole();  // For protocols that take no pieces: the constructor saw that there are none.
+  Heading heading(Round round, std::uint32_t degree) const {
+    return {.round = round, .degree = degree, .age = age_};
+  }
+  void send(const Heading& heading, const Share& share, std::span<const NodeId> peers);
   // The same in two steps, for shares whose copies are not sent one after the other.
-  Payload encode(const Share& share);
+  Payload encode(const Heading& heading, const Share& share);
   void send(const Payload& payload, NodeId peer);
   std::uint32_t piece_of(const Share& share) const { return sharing_->piece_of(share); }
   // While the node trains, what training makes of the model is added to what merging made of it

@@ -9,6 +9,7 @@
 
 #include "base/archive.h"
 #include "base/ids.h"
+#include "codec/heading.h"
 #include "codec/share.h"
 
 namespace tessera {
@@ -22,9 +23,10 @@ class Protocol {
   // that was under way then is lost, and so may be any message.
   virtual void on_start(Node& node) = 0;
   virtual void on_trained(Node& node) = 0;
-  // The share is decoded and admitted: it is for this model. Whether its sender may speak now is
-  // for the protocol to say; what it turns away it reports by Node::refuse.
-  virtual void on_share(Node& node, NodeId from, Share share) = 0;
+  // The share is decoded and admitted: it is for this model. What the heading says is the sender's
+  // word: whether it may speak now is for the protocol to say; what it turns away it reports by
+  // Node::refuse.
+  virtual void on_share(Node& node, NodeId from, const Heading& heading, Share share) = 0;
   virtual void on_wake(Node&) {}
 
   // Rounds completed, for whoever measures; asynchronous protocols count trainings.

@@ -6,6 +6,7 @@
 
 #include "protocol/meetings.h"
 #include "protocol/pending.h"
+#include "protocol/question.h"
 #include "protocol/rounds.h"
 #include "protocol/scatter.h"
 #include "protocol/world_for_tests.h"
@@ -17,29 +18,29 @@ using namespace std::chrono_literals;
 
 TEST(Pending, KeepsTheNewestOfEachSenderAndPieceInOrder) {
   Pending pending;
-  const auto aged = [](std::uint64_t age) {
-    return Share{.age = age, .dimension = 1, .values = {static_cast<float>(age)}};
+  const auto put = [](Pending& to, NodeId from, std::uint32_t piece, std::uint64_t age) {
+    return to.put({from, piece, age}, Share{.dimension = 1, .values = {static_cast<float>(age)}});
   };
-  EXPECT_TRUE(pending.put(2, 0, aged(5)));
-  EXPECT_TRUE(pending.put(1, 1, aged(6)));
-  EXPECT_TRUE(pending.put(1, 0, aged(7)));
-  EXPECT_TRUE(pending.put(2, 0, aged(8)));
-  EXPECT_FALSE(pending.put(2, 0, aged(7)));  // Overtaken on the way.
-  EXPECT_TRUE(pending.put(2, 0, aged(8)));   // The same again.
+  EXPECT_TRUE(put(pending, 2, 0, 5));
+  EXPECT_TRUE(put(pending, 1, 1, 6));
+  EXPECT_TRUE(put(pending, 1, 0, 7));
+  EXPECT_TRUE(put(pending, 2, 0, 8));
+  EXPECT_FALSE(put(pending, 2, 0, 7));  // Overtaken on the way.
+  EXPECT_TRUE(put(pending, 2, 0, 8));   // The same again.
   Bytes saved;
   save_fields(pending, saved);
   Pending restored;
   ByteReader in(saved);
   ASSERT_TRUE(load_fields(restored, in).ok());
   for (const Pending* p : {&pending, &restored}) {
-    std::vector<std::pair<NodeId, std::uint64_t>> seen;
-    for (const auto& [from, share] : p->in_order()) seen.emplace_back(from, share->age);
-    EXPECT_EQ(seen, (std::vector<std::pair<NodeId, std::uint64_t>>{{1, 7}, {1, 6}, {2, 8}}));
+    std::vector<std::pair<NodeId, float>> seen;
+    for (const auto& [from, share] : p->in_order()) seen.emplace_back(from, share->values.front());
+    EXPECT_EQ(seen, (std::vector<std::pair<NodeId, float>>{{1, 7}, {1, 6}, {2, 8}}));
     EXPECT_EQ(p->evenly_weighted().front().weight, 0.25f);
   }
   // A sender that lost everything starts again at age zero; its old share does not stay for ever.
-  EXPECT_TRUE(pending.put(3, 0, aged(100)));
-  EXPECT_TRUE(pending.put(3, 0, aged(0)));
+  EXPECT_TRUE(put(pending, 3, 0, 100));
+  EXPECT_TRUE(put(pending, 3, 0, 0));
 }
 
 // The recipients a scatter chose, as the meetings of a synchronous protocol.
@@ -198,21 +199,21 @@ TEST(AdPsgd, APairMeetsHalfwayWhileBothTrain) {
   EXPECT_EQ(asker.world.sent.size(), 1u);
   answerer.trains_to({0, 8});
 
-  const Share question = asker.world.last_share();
-  EXPECT_TRUE(question.asks);
-  EXPECT_EQ(question.values, (Vector{0, 0}));
-  answerer.hears(0, question);
+  const Message question = asker.world.last_message();
+  EXPECT_EQ(question.heading.own, kAsks);
+  EXPECT_EQ(question.share.values, (Vector{0, 0}));
+  answerer.hears(0, question.heading, question.share);
   ASSERT_EQ(answerer.world.sent.size(), 1u);
-  const Share answer = answerer.world.last_share();
-  EXPECT_FALSE(answer.asks);
-  EXPECT_EQ(answer.values, (Vector{0, 8}));
+  const Message answer = answerer.world.last_message();
+  EXPECT_TRUE(answer.heading.own.empty());
+  EXPECT_EQ(answer.share.values, (Vector{0, 8}));
   EXPECT_EQ(answerer.node.model(), (Vector{0, 4}));
-  answerer.hears(0, question);
+  answerer.hears(0, question.heading, question.share);
   EXPECT_EQ(answerer.refused("duplicate"), 1u);
 
-  asker.hears(1, answer);
+  asker.hears(1, answer.heading, answer.share);
   EXPECT_EQ(asker.node.model(), (Vector{2, 4}));
-  asker.hears(1, answer);
+  asker.hears(1, answer.heading, answer.share);
   EXPECT_EQ(asker.refused("late"), 1u);
   asker.trains_to({5, 1});  // From (4, 0): one more in both, added to what averaging made of it.
   EXPECT_EQ(asker.node.model(), (Vector{3, 5}));
@@ -240,19 +241,19 @@ TEST(AdPsgd, AnAnswerThatDoesNotComeIsGivenUp) {
 TEST(AdPsgd, PingsAreAnsweredWithTheLastModel) {
   OneNode one({.nodes = 4, .topology = "full", .protocol = "adpsgd:form=pings,fanout=5,rounds=3"});
   one.starts();
-  const Share ping{.asks = true, .values = {8, 8}};
-  one.hears(3, ping);
+  const Heading ping{.own = kAsks};
+  one.hears(3, ping, Vector{8, 8});
   EXPECT_TRUE(one.world.sent.empty());  // Nothing to tell yet.
   one.trains_to({2, 4});
   ASSERT_EQ(one.world.sent.size(), 2u);  // Two pings; the model goes on as the mean with node 3's.
-  EXPECT_TRUE(one.world.last_share().asks);
+  EXPECT_EQ(one.world.last_message().heading.own, kAsks);
   EXPECT_EQ(one.node.model(), (Vector{5, 6}));
   one.restarts();
-  one.hears(3, ping);
+  one.hears(3, ping, Vector{8, 8});
   ASSERT_EQ(one.world.sent.size(), 1u);
-  EXPECT_FALSE(one.world.last_share().asks);
-  EXPECT_EQ(one.world.last_share().values, (Vector{2, 4}));
-  one.hears(2, Share{.values = {0, 0}});
+  EXPECT_TRUE(one.world.last_message().heading.own.empty());
+  EXPECT_EQ(one.world.last_message().share.values, (Vector{2, 4}));
+  one.hears(2, Heading{}, Vector{0, 0});
   EXPECT_EQ(one.world.sent.size(), 1u);  // A pong asks for nothing.
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "topology/mixing.h"
 
 namespace tessera {
@@ -17,9 +16,8 @@ void Broadcast::on_wake(Node& node) {
 }
 
 void Broadcast::on_trained(Node& node) {
-  const std::vector<Share> shares = node.pack(done_, options_.graph->degree(node.id()));
-  CHECK(shares.size() == 1);
-  node.send(shares.front(), options_.graph->peers(node.id()));
+  node.send(node.heading(done_, options_.graph->degree(node.id())), node.pack_whole(),
+            options_.graph->peers(node.id()));
   ++done_;
   if (done_ % options_.every == 0)
     average(node);
@@ -39,10 +37,10 @@ void Broadcast::average(Node& node) {
   if (!options_.stored) copies_.clear();
 }
 
-void Broadcast::on_share(Node& node, NodeId from, Share share) {
+void Broadcast::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse("stranger");
-  if (!copies_.put(from, 0, std::move(share))) node.refuse("late");
+  if (!copies_.put({from, 0, heading.age}, std::move(share))) node.refuse("late");
 }
 
 void Broadcast::fields(Archive& archive) {

@@ -2,6 +2,7 @@
 // state in one line or goes on with it; it never stops the program.
 #include <gtest/gtest.h>
 
+#include "protocol/question.h"
 #include "protocol/world_for_tests.h"
 
 namespace tessera {
@@ -34,10 +35,10 @@ void live_on(OneNode& one, int from, int to) {
   for (int step = from; step < to; ++step) {
     if (one.node.training()) one.trains_to({1, static_cast<float>(step)});
     for (const NodeId sender : {0u, 2u})
-      for (Share& share : peer->pack(Vector{3, static_cast<float>(step)}, Random(1))) {
-        share.round = one.node.rounds_done() + sender / 2;
-        share.asks = sender == 0;
-        one.hears_as_is(sender, share);
+      for (const Share& share : peer->pack(Vector{3, static_cast<float>(step)}, Random(1))) {
+        Heading heading{.round = one.node.rounds_done() + sender / 2};
+        if (sender == 0) heading.own = kAsks;
+        one.hears(sender, heading, share);
       }
     one.waits_until(step * 3s);
   }

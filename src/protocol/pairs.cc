@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "base/check.h"
+#include "protocol/question.h"
 
 namespace tessera {
 namespace {
@@ -46,31 +46,29 @@ void Pairs::ask(Node& node) {
   if (peers.empty()) return;
   open_ = Question{.number = asked_++, .asked = node.now()};
   open_->to = peers[node.random().fork("pair", open_->number).below(peers.size())];
-  std::vector<Share> shares = node.pack(open_->number, static_cast<std::uint32_t>(peers.size()));
-  CHECK(shares.size() == 1);
-  shares.front().asks = true;
-  node.send(shares.front(), std::span(&open_->to, 1));
+  Heading heading = node.heading(open_->number, static_cast<std::uint32_t>(peers.size()));
+  heading.own = kAsks;
+  node.send(heading, node.pack_whole(), std::span(&open_->to, 1));
 }
 
-void Pairs::on_share(Node& node, NodeId from, Share share) {
+void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse("stranger");
-  if (share.asks) return answer(node, from, share);
-  if (!open_ || open_->to != from || open_->number != share.round) return node.refuse("late");
+  if (heading.own == kAsks) return answer(node, from, heading.round, share);
+  if (!open_ || open_->to != from || open_->number != heading.round) return node.refuse("late");
   open_.reset();
   move_halfway(node, share);
 }
 
-void Pairs::answer(Node& node, NodeId from, const Share& question) {
+void Pairs::answer(Node& node, NodeId from, Round number, const Share& question) {
   if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse("unasked");
   // A question that came twice would pull twice. One that is older than the last is taken: whoever
   // starts from nothing numbers from zero again.
-  const auto [last, first_time] = answered_.emplace(from, question.round);
-  if (!first_time && last->second == question.round) return node.refuse("duplicate");
-  last->second = question.round;
-  const std::vector<Share> shares = node.pack(question.round, options_.graph->degree(node.id()));
-  CHECK(shares.size() == 1);
-  node.send(shares.front(), std::span(&from, 1));
+  const auto [last, first_time] = answered_.emplace(from, number);
+  if (!first_time && last->second == number) return node.refuse("duplicate");
+  last->second = number;
+  const Heading heading = node.heading(number, options_.graph->degree(node.id()));
+  node.send(heading, node.pack_whole(), std::span(&from, 1));
   move_halfway(node, question);
 }
 

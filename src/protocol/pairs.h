@@ -35,7 +35,7 @@ class Pairs final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, Share share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 
@@ -54,11 +54,11 @@ class Pairs final : public Protocol {
 
   void ask_and_train(Node& node);
   void ask(Node& node);
-  void answer(Node& node, NodeId from, const Share& question);
+  void answer(Node& node, NodeId from, Round number, const Share& question);
 
   PairsOptions options_;
   Round done_ = 0;   // Trainings.
-  Round asked_ = 0;  // Questions so far; a share's round is its question's number.
+  Round asked_ = 0;  // Questions so far; a heading's round is its question's number.
   std::optional<Question> open_;
   std::map<NodeId, Round> answered_;  // The last question of each who asked.
 };

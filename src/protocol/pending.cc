@@ -13,22 +13,26 @@ constexpr std::uint64_t kOvertakenMost = 16;
 
 }  // namespace
 
-bool Pending::put(NodeId from, std::uint32_t piece, Share&& share) {
-  const std::uint64_t key = std::uint64_t{from} << 32 | piece;
+bool Pending::put(const Origin& origin, Share&& share) {
+  const std::uint64_t key = std::uint64_t{origin.from} << 32 | origin.piece;
   const auto found = std::find(keys_.begin(), keys_.end(), key);
   if (found == keys_.end()) {
     keys_.push_back(key);
+    ages_.push_back(origin.age);
     shares_.push_back(std::move(share));
     return true;
   }
-  Share& held = shares_[static_cast<std::size_t>(found - keys_.begin())];
-  if (share.age < held.age && held.age - share.age <= kOvertakenMost) return false;
-  held = std::move(share);
+  const auto place = static_cast<std::size_t>(found - keys_.begin());
+  const std::uint64_t held = ages_[place];
+  if (origin.age < held && held - origin.age <= kOvertakenMost) return false;
+  ages_[place] = origin.age;
+  shares_[place] = std::move(share);
   return true;
 }
 
 void Pending::clear() {
   keys_.clear();
+  ages_.clear();
   shares_.clear();
 }
 
@@ -51,13 +55,13 @@ std::vector<Contribution> Pending::evenly_weighted() const {
 }
 
 void Pending::fields(Archive& archive) {
-  archive(keys_, shares_);
+  archive(keys_, ages_, shares_);
   if (!archive.loading()) return;
   std::vector<std::uint64_t> sorted = keys_;
   std::sort(sorted.begin(), sorted.end());
   const bool distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
-  archive.require(keys_.size() == shares_.size() && distinct,
-                  "saved shares and their senders do not match");
+  const bool match = ages_.size() == keys_.size() && shares_.size() == keys_.size();
+  archive.require(match && distinct, "saved shares and their senders do not match");
   if (!archive.ok().ok()) clear();
 }
 

@@ -14,9 +14,14 @@ namespace tessera {
 
 class Pending {
  public:
+  struct Origin {
+    NodeId from = 0;
+    std::uint32_t piece = 0;
+    std::uint64_t age = 0;  // Of the sender's model.
+  };
   // A share replaces the one of the same sender and piece unless that is of a somewhat later age:
   // messages may overtake one another. Whether it was taken.
-  bool put(NodeId from, std::uint32_t piece, Share&& share);
+  bool put(const Origin& origin, Share&& share);
 
   bool empty() const { return shares_.empty(); }
   std::size_t size() const { return shares_.size(); }
@@ -38,6 +43,7 @@ class Pending {
   // Keys apart from the shares, so that looking for one walks little memory: there are about as
   // many as messages arrive between two trainings, which is not enough for a table to pay.
   std::vector<std::uint64_t> keys_;  // Sender, then piece.
+  std::vector<std::uint64_t> ages_;
   std::vector<Share> shares_;
 };
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "protocol/question.h"
 
 namespace tessera {
 
@@ -16,11 +16,11 @@ void Pings::on_wake(Node& node) {
 }
 
 void Pings::on_trained(Node& node) {
-  std::vector<Share> shares = node.pack(done_, options_.pings);
-  CHECK(shares.size() == 1);
-  pong_ = node.encode(shares.front());
-  shares.front().asks = true;
-  const Payload ping = node.encode(shares.front());
+  const Share share = node.pack_whole();
+  Heading heading = node.heading(done_, options_.pings);
+  pong_ = node.encode(heading, share);
+  heading.own = kAsks;
+  const Payload ping = node.encode(heading, share);
   Random random = node.random().fork("ping", node.age());
   for (std::uint32_t i = 0; i < options_.pings; ++i) {
     auto peer = static_cast<NodeId>(random.below(options_.nodes - 1));
@@ -34,9 +34,9 @@ void Pings::on_trained(Node& node) {
   node.train();
 }
 
-void Pings::on_share(Node& node, NodeId from, Share share) {
-  if (share.asks && pong_.bytes) node.send(pong_, from);
-  if (!pending_.put(from, 0, std::move(share))) node.refuse("late");
+void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+  if (heading.own == kAsks && pong_.bytes) node.send(pong_, from);
+  if (!pending_.put({from, 0, heading.age}, std::move(share))) node.refuse("late");
 }
 
 void Pings::fields(Archive& archive) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/check.h"
+#include "topology/mixing.h"
 
 namespace tessera {
 namespace {
@@ -16,9 +16,9 @@ namespace {
 // it sends would only fill memory.
 constexpr Round kRoundsAhead = 256;
 
-float weight_of(Weights weights, std::size_t degree, const Share& share) {
-  if (weights == Weights::kUniform) return 1.0f / static_cast<float>(degree + 1);
-  return 1.0f / static_cast<float>(std::max<std::size_t>(degree, share.degree) + 1);
+float weight_of(Weights weights, std::size_t sources, std::uint32_t peer_degree) {
+  if (weights == Weights::kUniform) peer_degree = 0;
+  return static_cast<float>(mixing_weight(static_cast<std::uint32_t>(sources), peer_degree));
 }
 
 }  // namespace
@@ -37,24 +37,24 @@ void Rounds::on_trained(Node& node) {
     node.note("skipped");
   }
   const std::vector<NodeId> targets = meetings_->targets(node.id(), round_);
-  const std::vector<Share> shares = node.pack(round_, static_cast<std::uint32_t>(targets.size()));
-  CHECK(shares.size() == 1);
-  node.send(shares.front(), targets);
+  node.send(node.heading(round_, static_cast<std::uint32_t>(targets.size())), node.pack_whole(),
+            targets);
   told_ = true;
   told_at_ = node.now();
   wait_for_peers(node);
 }
 
-void Rounds::on_share(Node& node, NodeId from, Share share) {
-  welcome_back(node, from, share.round);
-  if (share.round < round_) return node.refuse("late");
-  if (too_early(share.round)) return node.refuse("early");
-  const bool expected = share.round == round_
+void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+  const Round round = heading.round;
+  welcome_back(node, from, round);
+  if (round < round_) return node.refuse("late");
+  if (too_early(round)) return node.refuse("early");
+  const bool expected = round == round_
                             ? std::binary_search(sources(node).begin(), sources(node).end(), from)
-                            : meetings_->meet(from, node.id(), share.round);
+                            : meetings_->meet(from, node.id(), round);
   if (!expected) return node.refuse("stranger");
-  const Round round = share.round;
-  if (!heard_[round].emplace(from, std::move(share)).second) return node.refuse("duplicate");
+  Told told{heading.degree, std::move(share)};
+  if (!heard_[round].emplace(from, std::move(told)).second) return node.refuse("duplicate");
   if (!told_) return;
   if (left_behind()) return join_the_others(node);
   finish_round_if_all_heard(node);
@@ -122,10 +122,9 @@ void Rounds::wait_for_peers(Node& node) {
 
 // Averages with whoever told, and goes on.
 void Rounds::finish_round(Node& node) {
-  const std::map<NodeId, Share>& heard = heard_[round_];
   std::vector<Contribution> others;
-  for (const auto& [from, share] : heard)
-    others.push_back({weight_of(options_.weights, sources(node).size(), share), &share});
+  for (const auto& [from, told] : heard_[round_])
+    others.push_back({weight_of(options_.weights, sources(node).size(), told.degree), &told.share});
   node.merge(others);
   begin_round(round_ + 1);
   if (round_ == options_.rounds) return node.finish();
@@ -143,7 +142,7 @@ void Rounds::begin_round(Round round) {
 Round Rounds::round_of_most() const {
   std::map<NodeId, Round> newest;
   for (const auto& [round, shares] : heard_)
-    for (const auto& [from, share] : shares) newest[from] = round;
+    for (const auto& [from, told] : shares) newest[from] = round;
   if (newest.empty()) return round_;
   std::vector<Round> reached;
   for (const auto& [from, round] : newest) reached.push_back(round);
@@ -188,7 +187,7 @@ void Rounds::fields(Archive& archive) {
 std::vector<const Share*> Rounds::kept() const {
   std::vector<const Share*> shares;
   for (const auto& [round, senders] : heard_)
-    for (const auto& [from, share] : senders) shares.push_back(&share);
+    for (const auto& [from, told] : senders) shares.push_back(&told.share);
   return shares;
 }
 

@@ -41,7 +41,7 @@ class Rounds final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, Share share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }
   std::string waiting_for() const override;
@@ -50,6 +50,12 @@ class Rounds final : public Protocol {
   std::vector<const Share*> kept() const override;
 
  private:
+  // A peer's share of a round, and how many peers it told it to.
+  struct Told {
+    std::uint32_t degree = 0;
+    Share share{};
+    void fields(Archive& archive) { archive(degree, share); }
+  };
   struct Miss {
     Round round = 0;
     Instant told{};  // When we had told our own share of it.
@@ -77,7 +83,7 @@ class Rounds final : public Protocol {
   Round round_ = 0;    // The one under way; as many are done.
   bool told_ = false;  // Trained and sent this round.
   // By round, then by sender: sums run in the order of senders, not of arrival.
-  std::map<Round, std::map<NodeId, Share>> heard_;
+  std::map<Round, std::map<NodeId, Told>> heard_;
   std::vector<NodeId> sources_;  // Who tells us this round; asked for when first needed.
   bool sources_known_ = false;
 

@@ -145,7 +145,7 @@ TEST(Rounds, WithPatienceJoinsTheOthersInTheirRound) {
   middle.hears(0, 40, {9, 9});  // One peer of one: while we train, the world has moved on.
   middle.hears(2, 41, {0, 0});
   middle.trains_to({0, 0});
-  EXPECT_EQ(middle.world.last_share().round, 40u);
+  EXPECT_EQ(middle.world.last_message().heading.round, 40u);
   EXPECT_EQ(middle.node.rounds_done(), 40u);
   middle.hears(2, 40, {0, 0});
   EXPECT_EQ(middle.node.model(), (Vector{3, 3}));

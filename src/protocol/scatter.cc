@@ -29,7 +29,8 @@ void Scatter::on_wake(Node& node) {
 void Scatter::scatter(Node& node) {
   if (options_.clear) node.drop_unsent();
   Random random = node.random().fork("scatter", node.age());
-  const std::vector<Share> shares = node.pack(done_, options_.fanout);
+  const std::vector<Share> shares = node.pack();
+  const Heading heading = node.heading(done_, options_.fanout);
   std::vector<Payload> payloads;
   payloads.reserve(shares.size());
   struct Letter {
@@ -41,16 +42,16 @@ void Scatter::scatter(Node& node) {
   for (const Share& share : shares) {
     for (const NodeId peer : sample_peers(options_.nodes, node.id(), options_.fanout, random))
       letters.push_back({peer, static_cast<std::uint32_t>(payloads.size())});
-    payloads.push_back(node.encode(share));
+    payloads.push_back(node.encode(heading, share));
   }
   // In random order, so that whatever a slow link leaves unsent is nobody's piece in particular.
   random.shuffle(std::span(letters));
   for (const Letter& letter : letters) node.send(payloads[letter.payload], letter.to);
 }
 
-void Scatter::on_share(Node& node, NodeId from, Share share) {
+void Scatter::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   const std::uint32_t piece = node.piece_of(share);
-  if (!pending_.put(from, piece, std::move(share))) node.refuse("late");
+  if (!pending_.put({from, piece, heading.age}, std::move(share))) node.refuse("late");
 }
 
 void Scatter::fold_in_and_train(Node& node) {

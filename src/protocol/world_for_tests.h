@@ -25,7 +25,7 @@ struct Notebook final : Env {
     ++trainings;
   }
 
-  Share last_share() const { return decode(*sent.back().second.bytes).value().share; }
+  Message last_message() const { return decode(*sent.back().second.bytes).value(); }
 
   Instant time{};
   std::vector<std::pair<NodeId, Payload>> sent;
@@ -69,15 +69,15 @@ struct OneNode {
     for (std::size_t i = 0; i < due; ++i) node.handle(Woke{}, world);
   }
   void hears(NodeId from, Round round, Vector values, std::uint64_t run = 7) {
-    hears(from, Share{.round = round, .degree = 1, .age = round, .values = std::move(values)}, run);
+    hears(from, {.round = round, .degree = 1, .age = round}, std::move(values), run);
   }
-  void hears(NodeId from, Share share, std::uint64_t run = 7) {
-    share.dimension = static_cast<std::uint32_t>(share.values.size());
-    hears_as_is(from, share, run);
+  void hears(NodeId from, const Heading& heading, Vector values, std::uint64_t run = 7) {
+    const auto dimension = static_cast<std::uint32_t>(values.size());
+    hears(from, heading, Share{.dimension = dimension, .values = std::move(values)}, run);
   }
-  void hears_as_is(NodeId from, const Share& share, std::uint64_t run = 7) {
+  void hears(NodeId from, const Heading& heading, const Share& share, std::uint64_t run = 7) {
     const Encoded encoded =
-        encode(share, parse_codec("raw32+f32"), {.run = run, .sender = from}, Random(0));
+        encode(heading, share, parse_codec("raw32+f32"), {.run = run, .sender = from}, Random(0));
     node.handle(Arrived{from, {std::make_shared<const Bytes>(encoded.bytes), encoded.value_bytes}},
                 world);
   }

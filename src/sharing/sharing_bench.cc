@@ -42,7 +42,7 @@ struct Path {
 
   void tell(std::size_t i) {
     const std::vector<Share> shares = sharings[i]->pack(models[i], Random(i));
-    messages[i] = encode(shares.front(), codec, {.sender = static_cast<NodeId>(i)}, Random(i));
+    messages[i] = encode({}, shares.front(), codec, {.sender = static_cast<NodeId>(i)}, Random(i));
   }
 
   void hear() {
@@ -60,8 +60,9 @@ struct Path {
 void bench_one_size(Bench& bench, std::size_t n) {
   Path path(n);
   const Share told = decode(path.messages[1].bytes).value().share;
-  bench.verify(encode(told, path.codec, {.sender = 1}, Random(1)).bytes == path.messages[1].bytes,
-               "a decoded share");
+  bench.verify(
+      encode({}, told, path.codec, {.sender = 1}, Random(1)).bytes == path.messages[1].bytes,
+      "a decoded share");
   const double bytes = static_cast<double>(n) * sizeof(float);
   bench.section(
       fmt::format("one JWINS round beside training: {} parameters, budget 0.37, {} neighbours", n,
