@@ -33,4 +33,25 @@ const Entry& require_entry(std::span<const Entry> table, std::string_view kind,
       fmt::format("there is no {} '{}'.{}", kind, name, suggestion(name, names)));
 }
 
+// A table that takes rows from outside the tree. Rows are added at the start of a program, before
+// anything is made of them: adding one moves the others.
+template <typename Entry>
+class OpenTable {
+ public:
+  OpenTable(std::string_view kind, std::span<const Entry> rows)
+      : kind_(kind), rows_(rows.begin(), rows.end()) {}
+
+  std::span<const Entry> rows() const { return rows_; }
+  void add(const Entry& entry) {
+    if (find_entry(rows(), entry.name))
+      throw std::invalid_argument(
+          fmt::format("there is a {} '{}' already: give yours another name", kind_, entry.name));
+    rows_.push_back(entry);
+  }
+
+ private:
+  std::string_view kind_;
+  std::vector<Entry> rows_;
+};
+
 }  // namespace tessera

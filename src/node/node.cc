@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -61,9 +62,9 @@ void Node::on(Arrived arrived) {
   if (message->envelope.run != run_) return refuse("run");
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
   if (message->envelope.sender != arrived.from) return refuse("sender");
-  if (const auto admitted = sharing_->admit(message->share); !admitted.ok())
-    return refuse(admitted.error().kind);
-  protocol_->on_share(*this, arrived.from, message->heading, std::move(message->share));
+  Result<Share> share = sharing_->admit(std::move(message->share));
+  if (!share.ok()) return refuse(share.error().kind);
+  protocol_->on_share(*this, arrived.from, message->heading, *std::move(share));
 }
 
 void Node::train() {
@@ -135,11 +136,9 @@ void Node::fields(Archive& archive) {
 }
 
 bool Node::admits_what_is_kept() const {
-  for (const Share* kept : protocol_->kept()) {
-    Share share = *kept;
-    if (!sharing_->admit(share).ok()) return false;
-  }
-  return true;
+  const std::vector<const Share*> kept = protocol_->kept();
+  return std::all_of(kept.begin(), kept.end(),
+                     [this](const Share* share) { return sharing_->admit(*share).ok(); });
 }
 
 }  // namespace tessera

@@ -175,10 +175,19 @@ constexpr std::array kProtocols = {
                  .prepare = prepare_swift},
 };
 
+OpenTable<ProtocolKind>& table() {
+  static OpenTable<ProtocolKind> rows("protocol", kProtocols);
+  return rows;
+}
+
 }  // namespace
 
 std::span<const ProtocolKind> protocols() {
-  return kProtocols;
+  return table().rows();
+}
+
+void register_protocol(const ProtocolKind& kind) {
+  table().add(kind);
 }
 
 const ProtocolKind& protocol_kind(std::string_view spec) {

@@ -43,6 +43,9 @@ struct ProtocolKind {
 };
 
 std::span<const ProtocolKind> protocols();
+// For a row from outside the tree, before anything is made of the table. Throws if its name is
+// taken.
+void register_protocol(const ProtocolKind& kind);
 const ProtocolKind& protocol_kind(std::string_view spec);
 
 // Throws std::invalid_argument for an unknown name, option or value.

@@ -2,40 +2,27 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
-#include "math/vector_ops.h"
+#include <vector>
 
 namespace tessera {
 
-void average_filling_gaps(std::span<float> x, std::span<const Contribution> others) {
-  if (others.empty()) return;
-  Vector change(x.size(), 0.0f);
-  for (const Contribution& other : others) {
-    const Share& share = *other.share;
-    if (const auto* listed = std::get_if<Listed>(&share.coordinates))
-      add_pull_at(change, other.weight, listed->indices, share.values, x);
-    else
-      add_pull(change, other.weight, share.values, x);
-  }
-  add(x, change);
+std::shared_ptr<const Rule> rule_or(const SharingContext& context, std::string_view fallback) {
+  return context.rule ? context.rule : make_rule(fallback);
 }
 
-void average_present(std::span<float> x, std::span<const Contribution> others) {
-  if (others.empty()) return;
-  Indices copies(x.size(), 1);
+void average(const Rule& rule, std::span<float> x, std::span<const Contribution> others) {
+  std::vector<Copy> copies;
+  copies.reserve(others.size());
   for (const Contribution& other : others) {
-    const Share& share = *other.share;
-    if (const auto* listed = std::get_if<Listed>(&share.coordinates)) {
-      add_at(x, copies, listed->indices, share.values);
-    } else {
-      add(x, share.values);
-      for (std::uint32_t& count : copies) ++count;
-    }
+    Copy& copy = copies.emplace_back(Copy{.weight = other.weight, .values = other.share->values});
+    const auto* listed = std::get_if<Listed>(&other.share->coordinates);
+    copy.everything = listed == nullptr;
+    if (listed) copy.indices = listed->indices;
   }
-  divide_by_copies(x, copies);
+  rule.average(x, copies);
 }
 
-Result<void> admit_for_averaging(Share& share, std::uint32_t dimension) {
+Result<Share> admit_for_averaging(Share share, std::uint32_t dimension) {
   if (share.dimension != dimension)
     return Error{
         "dimension",
@@ -51,7 +38,7 @@ Result<void> admit_for_averaging(Share& share, std::uint32_t dimension) {
   if (share.values.size() != expected)
     return Error{"count",
                  fmt::format("{} values came for {} coordinates", share.values.size(), expected)};
-  return {};
+  return share;
 }
 
 }  // namespace tessera

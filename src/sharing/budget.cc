@@ -56,10 +56,4 @@ double Budget::draw(const Random& random) const {
   return entries_.back().fraction;
 }
 
-double Budget::mean() const {
-  double mean = 0;
-  for (const Entry& entry : entries_) mean += entry.chance * entry.fraction;
-  return mean;
-}
-
 }  // namespace tessera

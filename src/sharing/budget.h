@@ -16,7 +16,6 @@ class Budget {
   static Budget read(Options& options, std::vector<double> fallback);
 
   double draw(const Random& random) const;
-  double mean() const;
 
  private:
   struct Entry {

@@ -54,10 +54,10 @@ class Choco final : public Sharing {
     return {std::move(share)};
   }
 
-  Result<void> admit(Share& share) const override {
+  Result<Share> admit(Share share) const override {
     if (!std::holds_alternative<Listed>(share.coordinates))
       return Error{"coordinates", "CHOCO-SGD sends listed differences; a peer sent something else"};
-    return admit_for_averaging(share, dimension_);
+    return admit_for_averaging(std::move(share), dimension_);
   }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {

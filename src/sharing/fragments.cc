@@ -1,11 +1,13 @@
 // DivShare's fragments (Biswas et al., WWW 2025): the model in F pieces that travel on their own.
-// Each coordinate becomes the mean of the copies present, own copy included; silence says nothing,
-// so a piece that never came changes nothing, and weights play no part.
+// Where the run names no rule, each coordinate becomes the mean of the copies present, own copy
+// included; silence says nothing, so a piece that never came changes nothing, and weights play no
+// part.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "sharing/average.h"
 #include "sharing/fragment_layout.h"
 #include "sharing/sharing.h"
 
@@ -14,7 +16,8 @@ namespace {
 
 class Fragments final : public Sharing {
  public:
-  explicit Fragments(std::shared_ptr<const FragmentLayout> layout) : layout_(std::move(layout)) {}
+  Fragments(std::shared_ptr<const FragmentLayout> layout, std::shared_ptr<const Rule> rule)
+      : layout_(std::move(layout)), rule_(std::move(rule)) {}
 
   void start(std::span<const float>) override {}
 
@@ -34,7 +37,7 @@ class Fragments final : public Sharing {
     return shares;
   }
 
-  Result<void> admit(Share& share) const override {
+  Result<Share> admit(Share share) const override {
     const LayoutKey& key = layout_->key();
     if (share.dimension != key.dimension)
       return Error{"dimension", fmt::format("a fragment of {} coordinates reached a model of {}",
@@ -49,23 +52,24 @@ class Fragments final : public Sharing {
     if (share.values.size() != expected)
       return Error{"count", fmt::format("{} values came for fragment {} of {} coordinates",
                                         share.values.size(), fragment->id, expected)};
-    return {};
+    return share;
   }
 
+  // Fragments do not overlap: to the rule each one is a small vector of its own, which every copy
+  // tells whole.
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    // Fragments do not overlap, so copies are counted once per fragment instead of per coordinate.
-    Indices copies(layout_->count(), 1);
-    for (const Contribution& other : others) {
-      const std::uint32_t id = piece_of(*other.share);
-      const std::span<const std::uint32_t> indices = layout_->fragment(id);
-      const float* values = other.share->values.data();
-      for (std::size_t i = 0; i < indices.size(); ++i) model[indices[i]] += values[i];
-      ++copies[id];
-    }
+    std::vector<std::vector<Copy>> heard(layout_->count());
+    for (const Contribution& other : others)
+      heard[piece_of(*other.share)].push_back(
+          {.weight = other.weight, .values = other.share->values});
+    Vector own;
     for (std::uint32_t id = 0; id < layout_->count(); ++id) {
-      if (copies[id] == 1) continue;
-      const auto present = static_cast<float>(copies[id]);
-      for (const std::uint32_t k : layout_->fragment(id)) model[k] /= present;
+      if (heard[id].empty()) continue;
+      const std::span<const std::uint32_t> indices = layout_->fragment(id);
+      own.resize(indices.size());
+      for (std::size_t i = 0; i < indices.size(); ++i) own[i] = model[indices[i]];
+      rule_->average(own, heard[id]);
+      for (std::size_t i = 0; i < indices.size(); ++i) model[indices[i]] = own[i];
     }
   }
 
@@ -76,6 +80,7 @@ class Fragments final : public Sharing {
 
  private:
   std::shared_ptr<const FragmentLayout> layout_;
+  std::shared_ptr<const Rule> rule_;
 };
 
 }  // namespace
@@ -89,7 +94,8 @@ std::unique_ptr<Sharing> make_fragments(Options& options, const SharingContext& 
       FragmentLayout::shared({.dimension = context.dimension,
                               .tensors = context.tensors,
                               .count = count,
-                              .seed = Random(context.seed).fork("fragments").bits64()}));
+                              .seed = Random(context.seed).fork("fragments").bits64()}),
+      rule_or(context, "present"));
 }
 
 }  // namespace tessera

@@ -14,8 +14,8 @@
 // change.
 //
 // With pieces > 1 what is chosen travels in pieces, for protocols that scatter them as DivShare
-// does; then each coefficient becomes the mean of the copies present. In one piece a coefficient
-// that a peer did not send counts as the receiver's own.
+// does; then, where the run names no rule, each coefficient becomes the mean of the copies present.
+// In one piece a coefficient that a peer did not send counts as the receiver's own.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -47,6 +47,7 @@ struct PartialOptions {
       0.5;  // From this fraction on everything is sent, in one piece without indices.
   std::uint32_t pieces = 1;
   std::uint64_t seed = 0;  // Of the cut, which must be the same on all nodes.
+  std::shared_ptr<const Rule> rule{};
 };
 
 // Which piece a coefficient travels in: fixed for the run, so that a newer piece supersedes an
@@ -108,16 +109,16 @@ class Partial final : public Sharing {
     return in_pieces(rank(coefficients, all ? 1 : fraction), coefficients);
   }
 
-  Result<void> admit(Share& share) const override {
-    if (auto admitted = admit_for_averaging(share, dimension_); !admitted.ok()) return admitted;
-    if (options_.pieces == 1) return {};
-    const auto* listed = std::get_if<Listed>(&share.coordinates);
+  Result<Share> admit(Share share) const override {
+    Result<Share> admitted = admit_for_averaging(std::move(share), dimension_);
+    if (!admitted.ok() || options_.pieces == 1) return admitted;
+    const auto* listed = std::get_if<Listed>(&admitted->coordinates);
     if (!listed || listed->indices.empty())
       return Error{"coordinates", "a share that is no piece reached a node that expects pieces"};
     for (const std::uint32_t k : listed->indices)
       if (cut_(k) != cut_(listed->indices.front()))
         return Error{"layout", "a piece was cut another way: peers must use the same pieces="};
-    return {};
+    return admitted;
   }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
@@ -127,10 +128,7 @@ class Partial final : public Sharing {
       count_training(coefficients);
     }
     if (!others.empty()) {
-      if (options_.pieces > 1)
-        average_present(coefficients, others);
-      else
-        average_filling_gaps(coefficients, others);
+      average(*options_.rule, coefficients, others);
       transform_->inverse(coefficients, model);
     }
     // Not the averaged coefficients themselves: where a transform has more coefficients than
@@ -229,6 +227,7 @@ std::unique_ptr<Sharing> make_partial(Options& options, const SharingContext& co
   if (accumulate == "training") partial.accumulate = Accumulate::kTraining;
   partial.full_above = options.number("full_above", full_above, above(0));
   partial.pieces = static_cast<std::uint32_t>(options.integer("pieces", 1, between(1, 1e4)));
+  partial.rule = rule_or(context, partial.pieces > 1 ? "present" : "gaps");
   partial.seed = Random(context.seed).fork("pieces").bits64();
   return std::make_unique<Partial>(
       context.dimension, make_transform(transform, options, context.dimension), std::move(partial));

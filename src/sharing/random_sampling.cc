@@ -10,7 +10,8 @@ namespace {
 
 class RandomSampling final : public Sharing {
  public:
-  RandomSampling(std::uint32_t dimension, double budget) : dimension_(dimension), budget_(budget) {}
+  RandomSampling(const SharingContext& context, double budget)
+      : dimension_(context.dimension), budget_(budget), rule_(rule_or(context, "gaps")) {}
 
   void start(std::span<const float>) override {}
 
@@ -29,26 +30,29 @@ class RandomSampling final : public Sharing {
     return {std::move(share)};
   }
 
-  Result<void> admit(Share& share) const override { return admit_for_averaging(share, dimension_); }
+  Result<Share> admit(Share share) const override {
+    return admit_for_averaging(std::move(share), dimension_);
+  }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    average_filling_gaps(model, others);
+    average(*rule_, model, others);
   }
 
  private:
   std::uint32_t dimension_;
   double budget_;
+  std::shared_ptr<const Rule> rule_;
 };
 
 }  // namespace
 
 std::unique_ptr<Sharing> make_full(Options&, const SharingContext& context) {
-  return std::make_unique<RandomSampling>(context.dimension, 1.0);
+  return std::make_unique<RandomSampling>(context, 1.0);
 }
 
 std::unique_ptr<Sharing> make_random_sampling(Options& options, const SharingContext& context) {
   const double budget = options.number("budget", 0.37, above_up_to(0, 1));
-  return std::make_unique<RandomSampling>(context.dimension, budget);
+  return std::make_unique<RandomSampling>(context, budget);
 }
 
 }  // namespace tessera

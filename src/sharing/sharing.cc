@@ -1,6 +1,9 @@
 #include "sharing/sharing.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <stdexcept>
 
 #include "base/table.h"
 
@@ -8,27 +11,51 @@ namespace tessera {
 namespace {
 
 constexpr std::array kSharings = {
-    SharingKind{"full", "full", "the whole model: D-PSGD, Epidemic Learning", make_full},
-    SharingKind{"random", "random:budget=0.37", "a random part; only the seed of the mask travels",
-                make_random_sampling},
-    SharingKind{"topk", "topk:budget=0.37,accumulate=round,pieces=1",
-                "the parameters that changed most, with or without memory", make_topk},
-    SharingKind{"jwins",
-                "jwins:wavelet=sym2,levels=4,budget=0.1/0.15/0.2/0.25/0.3/0.4/"
-                "1,accumulate=round,full_above=0.5,pieces=1",
-                "JWINS: a randomly sized part of what changed most in the wavelet domain",
-                make_jwins},
-    SharingKind{"choco", "choco:budget=0.2,step=0.4",
-                "CHOCO-SGD: compressed differences, neighbours keep copies", make_choco, true},
-    SharingKind{"fragments", "fragments:fraction=0.1",
-                "DivShare: pieces of the model that travel apart, for protocols that scatter them",
-                make_fragments, false, true},
+    SharingKind{.name = "full",
+                .usage = "full",
+                .summary = "the whole model: D-PSGD, Epidemic Learning",
+                .make = make_full},
+    SharingKind{.name = "random",
+                .usage = "random:budget=0.37",
+                .summary = "a random part; only the seed of the mask travels",
+                .make = make_random_sampling},
+    SharingKind{.name = "topk",
+                .usage = "topk:budget=0.37,accumulate=round,pieces=1",
+                .summary = "the parameters that changed most, with or without memory",
+                .make = make_topk},
+    SharingKind{
+        .name = "jwins",
+        .usage = "jwins:wavelet=sym2,levels=4,budget=0.1/0.15/0.2/0.25/0.3/0.4/"
+                 "1,accumulate=round,full_above=0.5,pieces=1",
+        .summary = "JWINS: a randomly sized part of what changed most in the wavelet domain",
+        .make = make_jwins},
+    SharingKind{.name = "choco",
+                .usage = "choco:budget=0.2,step=0.4",
+                .summary = "CHOCO-SGD: compressed differences, neighbours keep copies",
+                .make = make_choco,
+                .fixed_peers_only = true,
+                .own_rule = true},
+    SharingKind{
+        .name = "fragments",
+        .usage = "fragments:fraction=0.1",
+        .summary =
+            "DivShare: pieces of the model that travel apart, for protocols that scatter them",
+        .make = make_fragments},
 };
+
+OpenTable<SharingKind>& table() {
+  static OpenTable<SharingKind> rows("sharing", kSharings);
+  return rows;
+}
 
 }  // namespace
 
 std::span<const SharingKind> sharings() {
-  return kSharings;
+  return table().rows();
+}
+
+void register_sharing(const SharingKind& kind) {
+  table().add(kind);
 }
 
 const SharingKind& sharing_kind(std::string_view spec) {
@@ -37,7 +64,11 @@ const SharingKind& sharing_kind(std::string_view spec) {
 
 std::unique_ptr<Sharing> make_sharing(std::string_view spec, const SharingContext& context) {
   Options options(parse_spec(spec));
-  std::unique_ptr<Sharing> sharing = sharing_kind(spec).make(options, context);
+  const SharingKind& kind = sharing_kind(spec);
+  if (kind.own_rule && context.rule)
+    throw std::invalid_argument(fmt::format(
+        "{}: it folds in what it hears by a rule of its own; use rule=auto", kind.name));
+  std::unique_ptr<Sharing> sharing = kind.make(options, context);
   options.done();
   return sharing;
 }

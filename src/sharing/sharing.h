@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/spec.h"
 #include "codec/share.h"
+#include "sharing/rule.h"
 
 namespace tessera {
 
@@ -38,13 +39,14 @@ class Sharing {
   // fragments.
   virtual std::vector<Share> pack(std::span<const float> model, const Random& random) = 0;
 
-  // Refuses a share that is well formed but not for us: another dimension, coordinates this sharing
-  // never sends, more or fewer values than coordinates. It may write implied coordinates out; after
-  // it, merge() believes the share.
-  virtual Result<void> admit(Share& share) const = 0;
+  // The share as merge() wants it, with implied coordinates written out. Refuses one that is well
+  // formed but not for us: another dimension, coordinates this sharing never sends, more or fewer
+  // values than coordinates. What was admitted is admitted again.
+  virtual Result<Share> admit(Share share) const = 0;
 
-  // Folds admitted shares into the model. The order of `others` is the order of the sums, so the
-  // protocol sorts it.
+  // Folds admitted shares into the model, and ends a round of the sharing's memory: a protocol that
+  // goes on without averaging calls it with none. The order of `others` is the order of the sums,
+  // so the protocol sorts it.
   virtual void merge(std::span<float> model, std::span<const Contribution> others) = 0;
 
   // Into how many pieces pack() cuts a model, at most, and which of them a share is. A newer share
@@ -63,6 +65,7 @@ struct SharingContext {
       tensors{};           // How many of them each tensor has, in order; empty: one tensor.
   std::uint64_t seed = 0;  // Shared by all nodes: for layouts everyone must agree on.
   bool lossless_codec = true;
+  std::shared_ptr<const Rule> rule{};  // How shares are averaged; null: the sharing's own choice.
 };
 
 struct SharingKind {
@@ -70,12 +73,16 @@ struct SharingKind {
   std::string_view usage{};
   std::string_view summary{};
   std::unique_ptr<Sharing> (*make)(Options& options, const SharingContext& context) = nullptr;
-  bool fixed_peers_only =
-      false;               // Keeps memory of its neighbours, which a redrawn graph would falsify.
-  bool in_pieces = false;  // As it stands, pack() gives several shares; not every protocol can.
+  // Keeps memory of its neighbours, which a redrawn graph would falsify.
+  bool fixed_peers_only = false;
+  // Folds in by a rule of its own: a run may not ask for another.
+  bool own_rule = false;
 };
 
 std::span<const SharingKind> sharings();
+// For a row from outside the tree, before anything is made of the table. Throws if its name is
+// taken.
+void register_sharing(const SharingKind& kind);
 
 // Throws std::invalid_argument for an unknown name, option or value.
 const SharingKind& sharing_kind(std::string_view spec);

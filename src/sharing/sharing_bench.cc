@@ -49,8 +49,7 @@ struct Path {
     std::array<Share, kNeighbours> shares;
     std::array<Contribution, kNeighbours> others;
     for (std::size_t j = 0; j < kNeighbours; ++j) {
-      shares[j] = std::move(decode(messages[j + 1].bytes).value().share);
-      CHECK(sharings[0]->admit(shares[j]).ok());
+      shares[j] = sharings[0]->admit(decode(messages[j + 1].bytes).value().share).value();
       others[j] = {1.0f / (kNeighbours + 1), &shares[j]};
     }
     sharings[0]->merge(merged, others);

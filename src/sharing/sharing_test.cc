@@ -127,8 +127,9 @@ TEST(EverySharing, AdmitsOnlyWhatIsForIt) {
     Vector model = test_model(300, 5);
     sharing->start(Vector(300, 0.0f));
     const Share good = sharing->pack(model, Random(1)).front();
-    Share copy = good;
-    EXPECT_TRUE(sharing->admit(copy).ok()) << spec;
+    const Result<Share> once = sharing->admit(good);
+    ASSERT_TRUE(once.ok()) << spec;
+    EXPECT_EQ(sharing->admit(*once).value(), *once) << spec;
     Share other_model = good;
     other_model.dimension += 1;
     EXPECT_EQ(sharing->admit(other_model).error().kind, "dimension") << spec;
@@ -401,17 +402,6 @@ TEST(TopK, CountsEachTrainingOnceHoweverPacksAndMergesAlternate) {
       EXPECT_EQ(told(), rival < 3 ? 7u : 11u) << order;
     }
   }
-}
-
-// Copies of the first coordinate: own 1, a full share's 4, a listed one's 7 -> 4; of the second: 2
-// and 5 -> 3.5.
-TEST(Average, PresentCopiesCountAlike) {
-  Vector x = {1, 2};
-  const Share full{.dimension = 2, .coordinates = Everything{}, .values = {4, 5}};
-  const Share some{.dimension = 2, .coordinates = Listed{{0}}, .values = {7}};
-  const std::vector<Contribution> others = {{0.1f, &full}, {0.9f, &some}};
-  average_present(x, others);
-  EXPECT_EQ(x, (Vector{4, 3.5}));
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ namespace tessera {
 
 struct TestWorld {
   // Nodes 0 ... n-1 on a ring (n = 1: alone, n = 2: one edge), with Metropolis-Hastings weights.
-  TestWorld(const std::string& spec, std::size_t nodes, Vector initial) {
-    const SharingContext context{.dimension = static_cast<std::uint32_t>(initial.size())};
+  TestWorld(const std::string& spec, std::size_t nodes, Vector initial,
+            const std::string& rule = "auto") {
+    const SharingContext context{.dimension = static_cast<std::uint32_t>(initial.size()),
+                                 .rule = make_rule(rule)};
     for (std::size_t i = 0; i < nodes; ++i) {
       sharings.push_back(make_sharing(spec, context));
       sharings.back()->start(initial);
@@ -36,8 +38,9 @@ struct TestWorld {
     std::vector<Share> sent;
     for (std::size_t i = 0; i < models.size(); ++i)
       sent.push_back(sharings[i]->pack(models[i], random.fork("node", i)).front());
-    std::vector<Share> heard = sent;
-    for (std::size_t i = 0; i < models.size(); ++i) CHECK(sharings[i]->admit(heard[i]).ok());
+    std::vector<Share> heard;
+    for (std::size_t i = 0; i < models.size(); ++i)
+      heard.push_back(sharings[i]->admit(sent[i]).value());
     for (std::size_t i = 0; i < models.size(); ++i) {
       std::vector<Contribution> others;
       for (const std::size_t j : peers(i)) others.push_back({weight(), &heard[j]});
