@@ -28,6 +28,8 @@ constexpr std::array kKeys = {
     ExperimentKey{"protocol", "When nodes talk, see: tessera list protocols",
                   &Experiment::protocol},
     ExperimentKey{"sharing", "What they tell, see: tessera list sharings", &Experiment::sharing},
+    ExperimentKey{"rule", "How contributions are averaged, see: tessera list rules",
+                  &Experiment::rule},
     ExperimentKey{"codec", "How it is written, see: tessera list codecs", &Experiment::codec},
     ExperimentKey{"network", "How long messages take, see: tessera list networks",
                   &Experiment::network},

@@ -33,6 +33,7 @@ struct Experiment {
   std::string topology = "regular:degree=4";
   std::string protocol = "dpsgd:rounds=100";
   std::string sharing = "full";
+  std::string rule = "auto";
   std::string codec = "gamma+planes";
   std::string network = "ideal";
   std::string compute = "constant:round=1s";

@@ -66,6 +66,7 @@ constexpr std::array kKinds = {
     Kind{"topologies", "who may talk to whom: topology=…", [] { print_usage(topologies()); }},
     Kind{"protocols", "when nodes talk: protocol=…", [] { print_usage(protocols()); }},
     Kind{"sharings", "what they tell: sharing=…", [] { print_usage(sharings()); }},
+    Kind{"rules", "how what they tell is averaged: rule=…, or auto", [] { print_usage(rules()); }},
     Kind{"networks", "how long messages take: network=…", [] { print_usage(networks()); }},
     Kind{"computes", "how long training takes: compute=…", [] { print_usage(computes()); }},
     Kind{"faults", "what goes wrong: faults=…", [] { print_usage(fault_kinds()); }},

@@ -141,6 +141,7 @@ NodeRecipe::NodeRecipe(const Experiment& experiment)
     : run(hash_bytes(bytes_of(to_toml(experiment)))),
       topology(make_topology(experiment)),
       sharing_(experiment.sharing),
+      rule_(make_rule(experiment.rule)),
       seed_(experiment.seed_number()),
       codec_(parse_codec(experiment.codec)) {
   refuse_contradictions(experiment, *topology);
@@ -159,7 +160,8 @@ SharingContext NodeRecipe::sharing_context(std::size_t dimension,
   return {.dimension = static_cast<std::uint32_t>(dimension),
           .tensors = std::move(tensors),
           .seed = seed_,
-          .lossless_codec = codec_.values == nullptr || codec_.values->lossless};
+          .lossless_codec = codec_.values == nullptr || codec_.values->lossless,
+          .rule = rule_};
 }
 
 std::unique_ptr<Node> NodeRecipe::make(NodeId id, Vector model,

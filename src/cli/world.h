@@ -70,6 +70,7 @@ class NodeRecipe {
   SharingContext sharing_context(std::size_t dimension, std::vector<std::uint32_t> tensors) const;
 
   std::string sharing_;
+  std::shared_ptr<const Rule> rule_;
   std::uint64_t seed_ = 0;
   Codec codec_{};
   MakeProtocol make_protocol_{};
