@@ -1,6 +1,6 @@
 # With TESSERA_UNITY on, or set to some folders' names, files of one folder are compiled together: the headers
 # they share, and the templates they instantiate alike, are compiled once. The word tests stands for all tests but
-# learn/'s. scripts/test.sh takes half the time so; people who change a file and build again are better off without.
+# torch/'s. scripts/test.sh takes half the time so; people who change a file and build again are better off without.
 #
 # Files compiled together see each other's helpers, so two that give one name to different things must not meet.
 # In our layout whatever a file declares outside functions begins a line. A file's names are read from those

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "base/table.h"
+#include "cli/backends.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
-#if TESSERA_WITH_LEARN
-#include "learn/train_bench.h"
-#endif
 #if TESSERA_WITH_LIVE
 #include "live/link/transport_bench.h"
 #endif
@@ -35,6 +33,12 @@ struct Benchmark {
   void (*run)(Bench&) = nullptr;
 };
 
+void bench_backends(Bench& bench) {
+  if (backends().empty())
+    bench.say("training is compared with LibTorch: build the preset 'release'");
+  for (const Backend& backend : backends()) backend.bench(bench);
+}
+
 constexpr std::array kBenchmarks = {
     Benchmark{"wavelet", "transform and inverse beside memcpy and PyWavelets", bench_wavelet},
     Benchmark{"select", "the largest magnitudes beside std::nth_element", bench_select},
@@ -46,10 +50,8 @@ constexpr std::array kBenchmarks = {
     Benchmark{"network", "messages through every network, offered the way DivShare does",
               bench_networks},
     Benchmark{"simulator", "messages per second of DivShare under fifo and links", bench_simulator},
-#if TESSERA_WITH_LEARN
     Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
-              bench_training},
-#endif
+              bench_backends},
 #if TESSERA_WITH_LIVE
     Benchmark{"transport", "encrypted links beside ZeroMQ alone, plain and with CURVE",
               bench_transport},

@@ -18,10 +18,11 @@ int inspect(const Experiment& experiment) {
   fmt::print("{}\n", to_toml(experiment));
   fmt::print("topology: {}\n\n", describe(*make_topology(experiment)));
   if (is_toy(experiment)) return 0;
-  const LoadedData data = load_data(experiment);
+  const LearningOptions options = learning_options(experiment);
+  const LoadedData data = load_data(options);
   fmt::print("data: {} training samples, {} test samples\n\n", data.train->size(),
              data.test->size());
-  fmt::print("{}\n", show_partition(data, deal_data(experiment, data)));
+  fmt::print("{}\n", show_partition(data, deal_data(options, data)));
   return 0;
 }
 

@@ -45,7 +45,7 @@ class TimedEvaluator final : public Evaluator {
 
 }  // namespace
 
-void measure(Lesson& lesson, LessonTime& time) {
+void measure(Learning& lesson, LessonTime& time) {
   lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s);
   lesson.evaluator =
       std::make_unique<TimedEvaluator>(std::move(lesson.evaluator), time.evaluating_s);

@@ -8,13 +8,12 @@
 #include <string_view>
 
 #include "base/table.h"
+#include "cli/backends.h"
 #include "cli/command.h"
 #include "codec/codec.h"
 #include "data/datasets.h"
 #include "data/partition.h"
-#if TESSERA_WITH_LEARN
 #include "learn/models.h"
-#endif
 #include "math/wavelet.h"
 #include "protocol/protocols.h"
 #include "sharing/sharing.h"
@@ -38,13 +37,8 @@ void print_usage(std::span<const Entry> table) {
 }
 
 void print_models() {
-#if TESSERA_WITH_LEARN
   print_usage(models());
-#else
-  fmt::print("this program was built without LibTorch: the preset 'release' has the models\n");
-#endif
-  fmt::print("{:<12} {}\n{:<12} {}\n", "quadratic", "a toy that needs neither data nor LibTorch",
-             "", "quadratic:dimension=100,lr=0.1,noise=0.01,steps=1");
+  for (const Backend& backend : backends()) print_usage(backend.models);
 }
 
 void print_codecs() {

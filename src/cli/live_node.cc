@@ -272,7 +272,7 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   const NodeId id = find_member(*roster, settings, plan.node_count()).id;
   RuntimeOptions options = options_of(settings, recipe, id);
   RunFolder::check(settings.folder, to_toml(plan), ExistingRun::kResume);
-  Lesson lesson = make_lesson(plan, read_setting("threads", settings.threads, parse_threads));
+  Learning lesson = make_lesson(plan, read_setting("threads", settings.threads, parse_threads));
   RunFolder folder(settings.folder, to_toml(plan), ExistingRun::kResume);
 
   const auto transport = make_transport(settings, *roster, id, recipe, lesson.trainer->dimension());

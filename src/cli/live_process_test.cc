@@ -103,7 +103,6 @@ TEST_F(LiveProcess, EndsInTheSimulatorsBits) {
 class LiveFashionMnist : public LiveProcess, public testing::WithParamInterface<const char*> {};
 
 TEST_P(LiveFashionMnist, EndsInTheSimulatorsBits) {
-  if (!TESSERA_WITH_LEARN) GTEST_SKIP() << "this program was built without LibTorch";
   if (!fs::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
   expect_same_digest(

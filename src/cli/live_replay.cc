@@ -16,7 +16,7 @@ int replay_live_log(const std::string& file) {
   const EventLogHeader& header = log->header();
   const Experiment experiment = parse_experiment(header.config, file);
   const NodeRecipe recipe(experiment);
-  const Lesson lesson = make_lesson(experiment, 1);
+  const Learning lesson = make_lesson(experiment, 1);
   const auto make_node = [&](Vector model) {
     return recipe.make(header.id, std::move(model), lesson.trainer->tensors());
   };

@@ -14,10 +14,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/backends.h"
 #include "cli/command.h"
-#if TESSERA_WITH_LEARN
-#include "learn/blas.h"
-#endif
 
 namespace tessera {
 namespace {
@@ -178,9 +176,7 @@ int run(int argc, char** argv) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-#if TESSERA_WITH_LEARN
-  tessera::choose_blas_kernel(argv);
-#endif
+  for (const tessera::Backend& backend : tessera::backends()) backend.prepare(argv);
   // A round allocates and frees megabytes over and over. By default the allocator gives each piece
   // back to the system and page-faults it in again, which costs a large model more than encoding it
   // does.

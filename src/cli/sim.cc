@@ -235,7 +235,7 @@ void export_all(const World& world, const std::filesystem::path& folder) {
   std::vector<std::span<const float>> models;
   for (NodeId id = 0; id < world.simulation->node_count(); ++id)
     models.emplace_back(world.simulation->node(id).model());
-  export_to(world.lesson, models, folder);
+  export_models(world.lesson, models, folder);
 }
 
 Outcome run_one(const Experiment& experiment, const std::filesystem::path& out,

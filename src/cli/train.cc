@@ -53,7 +53,7 @@ int train(const Arguments& arguments) {
   const std::int64_t every =
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
   experiment.training = with_steps(experiment.training, every);
-  Lesson lesson = make_lesson(experiment, arguments.threads);
+  Learning lesson = make_lesson(experiment, arguments.threads);
   fmt::print("{}; {}; lines of {} steps\n\n", experiment.data, lesson.description, every);
   fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
              ratings ? "test RMSE" : "test loss", "accuracy");
@@ -75,7 +75,7 @@ int train(const Arguments& arguments) {
       throw std::runtime_error(
           "the model has diverged: lower the learning rate (training=sgd:lr=…)");
   }
-  if (!arguments.folder.empty()) export_to(lesson, {&view, 1}, arguments.folder);
+  if (!arguments.folder.empty()) export_models(lesson, {&view, 1}, arguments.folder);
   return 0;
 }
 

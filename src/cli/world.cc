@@ -7,29 +7,10 @@
 
 #include "base/hash.h"
 #include "base/table.h"
-#include "data/datasets.h"
-#include "node/quadratic.h"
-#if TESSERA_WITH_LEARN
-#include "learn/learning.h"
-#endif
+#include "cli/backends.h"
 
 namespace tessera {
 namespace {
-
-Lesson make_toy(const Experiment& experiment) {
-  Options options(parse_spec(experiment.model));
-  QuadraticOptions toy{.nodes = experiment.node_count(), .seed = experiment.seed_number()};
-  toy.dimension = static_cast<std::size_t>(options.integer("dimension", 100, between(1, 1e9)));
-  toy.learning_rate = static_cast<float>(options.number("lr", 0.1, above(0)));
-  toy.noise = static_cast<float>(options.number("noise", 0.01, at_least(0)));
-  toy.steps = static_cast<int>(options.integer("steps", 1, between(1, 1e6)));
-  options.done();
-  auto trainer = std::make_unique<Quadratic>(toy);
-  auto evaluator = std::make_unique<QuadraticEvaluator>(*trainer);
-  return {.trainer = std::move(trainer),
-          .evaluator = std::move(evaluator),
-          .description = fmt::format("quadratic toy, {} parameters", toy.dimension)};
-}
 
 // The part of the seed's tree that belongs to the run, not to a node.
 Random root_of(const Experiment& experiment) {
@@ -61,7 +42,7 @@ int steps_of(const Experiment& experiment) {
 }  // namespace
 
 bool is_toy(const Experiment& experiment) {
-  return parse_spec(experiment.model).name == "quadratic";
+  return !model_kind(parse_spec(experiment.model).name, backends()).needs_data;
 }
 
 EvaluateOptions parse_evaluate(const Experiment& experiment) {
@@ -82,54 +63,24 @@ EvaluateOptions parse_evaluate(const Experiment& experiment) {
   return evaluate;
 }
 
-LoadedData load_data(const Experiment& experiment) {
-  Result<LoadedData> data = load_dataset(experiment.data);
-  if (!data.ok()) throw std::runtime_error(data.error().message);
-  return std::move(data).value();
+LearningOptions learning_options(const Experiment& experiment) {
+  return {.data = experiment.data,
+          .partition = experiment.partition,
+          .nodes = experiment.node_count(),
+          .model = parse_spec(experiment.model),
+          .seed = experiment.seed_number(),
+          .backends = backends()};
 }
 
-Partition deal_data(const Experiment& experiment, const LoadedData& data) {
-  return partition_data(data, experiment.partition, experiment.node_count(),
-                        root_of(experiment).fork("partition"));
-}
-
-Lesson make_lesson(const Experiment& experiment, unsigned threads) {
-  if (is_toy(experiment)) return make_toy(experiment);
-#if TESSERA_WITH_LEARN
-  Lesson lesson{.data = load_data(experiment)};
-  lesson.partition = deal_data(experiment, lesson.data);
-  Learning learning = make_learning(lesson.data, lesson.partition,
-                                    {.model = experiment.model,
-                                     .training = experiment.training,
-                                     .device = experiment.device,
-                                     .threads = threads,
-                                     .seed = experiment.seed_number(),
-                                     .test_samples = parse_evaluate(experiment).samples});
-  lesson.trainer = std::move(learning.trainer);
-  lesson.evaluator = std::move(learning.evaluator);
-  lesson.save_models = [exporter = std::shared_ptr<Exporter>(std::move(learning.exporter))](
-                           std::span<const std::span<const float>> models,
-                           const std::filesystem::path& folder) {
-    return export_models(*exporter, models, folder);
-  };
-  lesson.description = std::move(learning.description);
-  return lesson;
-#else
-  (void)threads;
-  throw std::invalid_argument(
-      fmt::format("model={} needs LibTorch, and this program was built without it: build the "
-                  "preset 'release', or try "
-                  "model=quadratic",
-                  experiment.model));
-#endif
-}
-
-void export_to(const Lesson& lesson, std::span<const std::span<const float>> models,
-               const std::filesystem::path& folder) {
-  if (!lesson.save_models)
-    throw std::runtime_error("--export: a " + lesson.description + " has no PyTorch form");
-  if (const auto saved = lesson.save_models(models, folder); !saved.ok())
-    throw std::runtime_error("--export: " + saved.error().message);
+Learning make_lesson(const Experiment& experiment, unsigned threads) {
+  LearningOptions options = learning_options(experiment);
+  options.threads = threads;
+  if (!is_toy(experiment)) {
+    options.training = parse_training(experiment.training);
+    options.device = parse_device(experiment.device);
+    options.test_samples = parse_evaluate(experiment).samples;
+  }
+  return make_learning(options);
 }
 
 std::shared_ptr<const Topology> make_topology(const Experiment& experiment) {

@@ -2,20 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "cli/experiment.h"
 #include "codec/codec.h"
-#include "data/dataset.h"
-#include "data/partition.h"
+#include "learn/learning.h"
 #include "node/node.h"
-#include "node/trainer.h"
 #include "protocol/protocols.h"
 #include "sharing/sharing.h"
 #include "sim/simulation.h"
@@ -23,29 +17,12 @@
 
 namespace tessera {
 
-// What is learnt and how; `data` is empty for the quadratic toy, which needs none and no LibTorch.
-struct Lesson {
-  LoadedData data{};
-  Partition partition{};
-  std::unique_ptr<Trainer> trainer{};
-  std::unique_ptr<Evaluator> evaluator{};
-  // Writes models as files that PyTorch opens; empty where there is no LibTorch to write them.
-  std::function<Result<void>(std::span<const std::span<const float>> models,
-                             const std::filesystem::path& folder)>
-      save_models{};
-  std::string description{};
-};
-
-// Throws std::runtime_error when it cannot be done.
-void export_to(const Lesson& lesson, std::span<const std::span<const float>> models,
-               const std::filesystem::path& folder);
-
 // Wall time spent in a lesson, for the summary: what is left of a run is the simulator's own.
 struct LessonTime {
   double training_s = 0, evaluating_s = 0;
 };
 // Wraps trainer and evaluator in ones that measure; `time` must outlive the lesson.
-void measure(Lesson& lesson, LessonTime& time);
+void measure(Learning& lesson, LessonTime& time);
 
 struct EvaluateOptions {
   Round rounds = 10;        // Every so many, or
@@ -78,7 +55,7 @@ class NodeRecipe {
 
 struct World {
   std::unique_ptr<LessonTime> time{};
-  Lesson lesson{};
+  Learning lesson{};
   std::shared_ptr<const Topology> topology{};
   std::unique_ptr<Simulation> simulation{};
   EvaluateOptions evaluate{};
@@ -89,11 +66,10 @@ struct World {
 
 // All throw std::invalid_argument for a wrong line and std::runtime_error for a file that cannot be
 // used.
-bool is_toy(const Experiment& experiment);  // Needs neither data nor LibTorch.
+bool is_toy(const Experiment& experiment);  // Needs no data.
 EvaluateOptions parse_evaluate(const Experiment& experiment);
-LoadedData load_data(const Experiment& experiment);
-Partition deal_data(const Experiment& experiment, const LoadedData& data);
-Lesson make_lesson(const Experiment& experiment, unsigned threads);
+LearningOptions learning_options(const Experiment& experiment);  // Of its data and model alone.
+Learning make_lesson(const Experiment& experiment, unsigned threads);
 std::shared_ptr<const Topology> make_topology(const Experiment& experiment);
 World make_world(const Experiment& experiment, unsigned threads);
 

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/threads.h"
 #include "learn/score.h"
-#include "learn/tensors.h"
 
 namespace tessera {
 namespace {
@@ -34,7 +33,7 @@ class CpuTrainer final : public Trainer {
  public:
   explicit CpuTrainer(CpuTrainerParts parts) : parts_(std::move(parts)), workers_(parts_.threads) {
     for (unsigned i = 0; i < workers_.threads(); ++i)
-      desks_.push_back({parts_.make_model(), BatchReader(*parts_.train, parts_.task)});
+      per_thread_.push_back({parts_.make_model(), BatchReader(*parts_.train, parts_.task)});
     if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
 
@@ -47,29 +46,28 @@ class CpuTrainer final : public Trainer {
 
   void train(std::span<TrainJob> cohort) override {
     workers_.for_each(cohort.size(), [&](std::size_t i, unsigned worker) {
-      use_one_torch_thread();
-      train_one(cohort[i], desks_[worker]);
+      train_one(cohort[i], per_thread_[worker]);
     });
   }
 
  private:
-  struct Desk {
+  struct PerThread {
     std::unique_ptr<NodeModel> model;
     BatchReader reader;
   };
 
-  void train_one(TrainJob& job, Desk& desk) {
+  void train_one(TrainJob& job, PerThread& own) {
     CHECK(job.node < parts_.node_samples.size());
     CHECK(job.model.size() == dimension());
     const Indices& samples = parts_.node_samples[job.node];
-    NodeModel& model = *desk.model;
+    NodeModel& model = *own.model;
     model.arrange(job.model, model.parameters());
     Vector& velocity = velocities_.empty() ? no_velocity_ : velocities_[job.node];
     if (!velocities_.empty()) velocity.resize(model.trained());
     double loss = 0;
     for (Indices& batch : draw_minibatches(samples.size(), parts_.sgd, job.random)) {
       for (std::uint32_t& place : batch) place = samples[place];
-      loss += double{model.differentiate(desk.reader.read(batch))};
+      loss += double{model.differentiate(own.reader.read(batch))};
       apply_sgd(parts_.sgd, model.parameters().first(model.trained()),
                 model.gradient().first(model.trained()), velocity);
     }
@@ -79,7 +77,7 @@ class CpuTrainer final : public Trainer {
 
   CpuTrainerParts parts_;
   Workers workers_;
-  std::vector<Desk> desks_;
+  std::vector<PerThread> per_thread_;
   std::vector<Vector> velocities_;  // In working order; made when a node first trains.
   Vector no_velocity_;
 };
@@ -93,7 +91,7 @@ class CpuEvaluator final : public Evaluator {
   explicit CpuEvaluator(CpuEvaluatorParts parts)
       : parts_(std::move(parts)), workers_(parts_.threads) {
     for (unsigned i = 0; i < workers_.threads(); ++i)
-      desks_.push_back({parts_.make_model(), BatchReader(*parts_.test, parts_.task), {}});
+      per_thread_.push_back({parts_.make_model(), BatchReader(*parts_.test, parts_.task), {}});
   }
 
   std::vector<Score> evaluate(std::span<const NodeId> nodes,
@@ -106,10 +104,9 @@ class CpuEvaluator final : public Evaluator {
         blocks.push_back({i, samples_of(nodes[i]).subspan(start, std::min(kBlock, count - start))});
     }
     workers_.for_each(blocks.size(), [&](std::size_t i, unsigned worker) {
-      use_one_torch_thread();
-      Desk& desk = desks_[worker];
-      desk.model->arrange(models[blocks[i].model], desk.model->parameters());
-      blocks[i].sum = score_block(blocks[i].samples, desk);
+      PerThread& own = per_thread_[worker];
+      own.model->arrange(models[blocks[i].model], own.model->parameters());
+      blocks[i].sum = score_block(blocks[i].samples, own);
     });
     std::vector<ScoreSum> sums(models.size());
     for (const Block& block : blocks) sums[block.model] += block.sum;
@@ -124,7 +121,7 @@ class CpuEvaluator final : public Evaluator {
     std::span<const std::uint32_t> samples;
     ScoreSum sum{};
   };
-  struct Desk {
+  struct PerThread {
     std::unique_ptr<NodeModel> model;
     BatchReader reader;
     Vector outputs;
@@ -136,21 +133,21 @@ class CpuEvaluator final : public Evaluator {
     return parts_.node_samples[node];
   }
 
-  ScoreSum score_block(std::span<const std::uint32_t> samples, Desk& desk) const {
+  ScoreSum score_block(std::span<const std::uint32_t> samples, PerThread& own) const {
     ScoreSum sum;
     for (std::size_t start = 0; start < samples.size(); start += parts_.batch) {
       const std::size_t count = std::min(parts_.batch, samples.size() - start);
-      const Batch batch = desk.reader.read(samples.subspan(start, count));
-      desk.outputs.resize(count * desk.model->outputs());
-      desk.model->predict(batch, desk.outputs);
-      sum += score_outputs(parts_.task, desk.outputs, batch.targets);
+      const Batch batch = own.reader.read(samples.subspan(start, count));
+      own.outputs.resize(count * own.model->outputs());
+      own.model->predict(batch, own.outputs);
+      sum += score_outputs(parts_.task, own.outputs, batch.targets);
     }
     return sum;
   }
 
   CpuEvaluatorParts parts_;
   Workers workers_;
-  std::vector<Desk> desks_;
+  std::vector<PerThread> per_thread_;
 };
 
 }  // namespace
@@ -161,6 +158,24 @@ std::unique_ptr<Trainer> make_cpu_trainer(CpuTrainerParts parts) {
 
 std::unique_ptr<Evaluator> make_cpu_evaluator(CpuEvaluatorParts parts) {
   return std::make_unique<CpuEvaluator>(std::move(parts));
+}
+
+void learn_on_cpu(CpuModel model, const LearningOptions& options, Learning& learning) {
+  learning.trainer = make_cpu_trainer({.initial = std::move(model.initial),
+                                       .tensors = std::move(model.tensors),
+                                       .make_model = model.make,
+                                       .task = model.task,
+                                       .train = learning.data.train,
+                                       .node_samples = learning.partition.train,
+                                       .sgd = options.training,
+                                       .threads = options.threads});
+  learning.evaluator =
+      make_cpu_evaluator({.make_model = std::move(model.make),
+                          .task = model.task,
+                          .test = learning.data.test,
+                          .node_samples = test_lists(learning, options.test_samples),
+                          .batch = kCpuTestBatch,
+                          .threads = options.threads});
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "learn/learning.h"
 #include "learn/node_model.h"
 #include "learn/sgd.h"
 #include "node/trainer.h"
@@ -42,5 +43,19 @@ struct CpuEvaluatorParts {
 };
 
 std::unique_ptr<Evaluator> make_cpu_evaluator(CpuEvaluatorParts parts);
+
+// Samples per batch when evaluating: more would fall out of the nearer caches.
+constexpr std::size_t kCpuTestBatch = 16;
+
+// What training on the CPU needs to know of a model.
+struct CpuModel {
+  Task task{};
+  Vector initial{};
+  std::vector<std::uint32_t> tensors{};
+  MakeNodeModel make{};  // For batches of kCpuTestBatch and of the training's own size.
+};
+
+// Fills in a trainer and an evaluator that run it, one node per thread.
+void learn_on_cpu(CpuModel model, const LearningOptions& options, Learning& learning);
 
 }  // namespace tessera

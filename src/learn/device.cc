@@ -6,23 +6,11 @@
 #include <stdexcept>
 
 #include "base/spec.h"
-#include "learn/torch.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
-
-void require_cuda(int index) {
-  if (!torch::cuda::is_available())
-    throw std::invalid_argument(
-        "device: cuda is not available: this LibTorch was built without it, or there is no NVIDIA "
-        "GPU or driver; use device=cpu");
-  const auto count = static_cast<int>(torch::cuda::device_count());
-  if (index >= count)
-    throw std::invalid_argument(
-        fmt::format("device: there is no GPU {}: {} found, counted from 0", index, count));
-}
 
 }  // namespace
 
@@ -45,7 +33,6 @@ DeviceOptions parse_device(std::string_view spec) {
   device.chunk = static_cast<std::size_t>(options.integer("chunk", 0, between(0, 1e6)));
   device.memory_bytes = options.size_bytes("memory", 0);
   options.done();
-  if (device.cuda) require_cuda(device.index);
   return device;
 }
 

@@ -1,7 +1,7 @@
 // Where learning happens: `device = "cpu"`, "cuda", or with options
 //
-//   cpu:mode=auto        one node per thread, by hand-written kernels where they know the model
-//   cpu:mode=reference   the same, every model under autograd
+//   cpu:mode=auto        one node per thread, on the CPU layers
+//   cpu:mode=reference   the same under LibTorch's autograd: for tests
 //   cpu:mode=stacked     the GPU's way of working, on the CPU: for tests
 //   cuda:index=0,chunk=96,memory=40GiB,deterministic=no
 //
@@ -26,7 +26,7 @@ struct DeviceOptions {
   bool deterministic = false;
 };
 
-// Throws std::invalid_argument, also when CUDA is asked for and not to be had.
+// Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
 DeviceOptions parse_device(std::string_view spec);
 
 }  // namespace tessera

@@ -4,131 +4,132 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "base/spec.h"
 #include "base/table.h"
+#include "data/datasets.h"
 #include "data/views.h"
 #include "learn/cpu_trainer.h"
-#include "learn/device.h"
-#include "learn/models.h"
-#include "learn/reference_model.h"
-#include "learn/stacked_trainer.h"
-#include "learn/torchscript.h"
+#include "learn/node_model.h"
 
 namespace tessera {
 namespace {
 
-// Samples per batch when evaluating on the CPU: more would fall out of the nearer caches.
-constexpr std::size_t kTestBatch = 16;
+[[noreturn]] void refuse_without_torch(std::string_view what, std::string_view remedy) {
+  throw std::invalid_argument(
+      fmt::format("{} needs LibTorch, and this program was built without it: build the preset "
+                  "'release', or use {}",
+                  what, remedy));
+}
 
-// The lists the evaluator walks: the whole test half for everybody, or each node's own.
-std::vector<Indices> test_lists(const LoadedData& data, const Partition& partition,
-                                std::size_t count) {
-  std::vector<Indices> lists = partition.test;
-  if (lists.empty()) lists.push_back(spread(data.test->size(), data.test->size()));
+void require_samples(const Learning& learning) {
+  for (std::size_t node = 0; node < learning.partition.train.size(); ++node)
+    if (learning.partition.train[node].empty())
+      throw std::invalid_argument(fmt::format(
+          "node {} has no training samples: use fewer nodes, or another partition", node));
+  if (!learning.data.test || learning.data.test->size() == 0)
+    throw std::invalid_argument(fmt::format("data {} has no test samples", learning.data.name));
+}
+
+bool on_cpu_layers(const Model& model, const DeviceOptions& device) {
+  return device.mode == DeviceOptions::Mode::kAuto && make_net(model, 1) != nullptr;
+}
+
+void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
+  const std::size_t batch_max = std::max(kCpuTestBatch, options.training.batch);
+  learn_on_cpu({.task = model.task,
+                .initial = initial_parameters(model, Random(options.seed).fork("model")),
+                .tensors = model.tensors(),
+                .make = [model, batch_max] { return make_net(model, batch_max); }},
+               options, learning);
+  learning.description = describe(model.name, model.dimension(), "CPU layers");
+}
+
+void learn_layers(const Model& model, const LearningOptions& options, Learning& learning) {
+  for (const Backend& backend : options.backends)
+    learning.exporters.push_back(backend.exporter(model));
+  if (on_cpu_layers(model, options.device)) return learn_on_cpu_layers(model, options, learning);
+  for (const Backend& backend : options.backends)
+    if (backend.runs(model, options.device)) return backend.learn(model, options, learning);
+  refuse_without_torch(options.device.mode == DeviceOptions::Mode::kAuto
+                           ? fmt::format("model={}", options.model.name)
+                           : "this device",
+                       "another model on device=cpu");
+}
+
+Learning fill_in(Learning learning, const LearningOptions& options) {
+  const ModelKind& kind = model_kind(options.model.name, options.backends);
+  if (kind.needs_data) require_samples(learning);
+  if (const auto* const own = std::get_if<FillIn>(&kind.make))
+    (*own)(options, learning);
+  else
+    learn_layers(build_model(options.model, learning.data.task), options, learning);
+  return learning;
+}
+
+}  // namespace
+
+const ModelKind& model_kind(std::string_view name, std::span<const Backend> backends) {
+  std::vector<ModelKind> all(models().begin(), models().end());
+  for (const Backend& backend : backends) {
+    if (const ModelKind* const kind = find_entry(backend.models, name)) return *kind;
+    all.insert(all.end(), backend.models.begin(), backend.models.end());
+  }
+  if (const ModelKind* const kind = find_entry(models(), name)) return *kind;
+  if (name == "torchscript" && backends.empty())
+    refuse_without_torch("model=torchscript", "one that `tessera list models` shows");
+  return require_entry(std::span<const ModelKind>(all), "model", name);
+}
+
+LoadedData load_data(const LearningOptions& options) {
+  Result<LoadedData> data = load_dataset(options.data);
+  if (!data.ok()) throw std::runtime_error(data.error().message);
+  return std::move(data).value();
+}
+
+Partition deal_data(const LearningOptions& options, const LoadedData& data) {
+  return partition_data(data, options.partition, options.nodes,
+                        Random(options.seed).fork("partition"));
+}
+
+Learning make_learning(const LearningOptions& options) {
+  Learning learning;
+  if (model_kind(options.model.name, options.backends).needs_data) {
+    learning.data = load_data(options);
+    learning.partition = deal_data(options, learning.data);
+  }
+  return fill_in(std::move(learning), options);
+}
+
+Learning make_learning(LoadedData data, Partition partition, const LearningOptions& options) {
+  return fill_in({.data = std::move(data), .partition = std::move(partition)}, options);
+}
+
+void export_models(const Learning& learning, std::span<const std::span<const float>> models,
+                   const std::filesystem::path& folder) {
+  if (learning.exporters.empty())
+    throw std::runtime_error(
+        fmt::format("--export: no file format for a {} in this program", learning.description));
+  for (const auto& exporter : learning.exporters)
+    if (const auto saved = export_models(*exporter, models, folder); !saved.ok())
+      throw std::runtime_error("--export: " + saved.error().message);
+}
+
+std::vector<Indices> test_lists(const Learning& learning, std::size_t test_samples) {
+  std::vector<Indices> lists = learning.partition.test;
+  const std::size_t all = learning.data.test->size();
+  if (lists.empty()) lists.push_back(spread(all, all));
   for (Indices& list : lists) {
-    if (count == 0 || count >= list.size()) continue;
-    Indices fewer = spread(list.size(), count);
+    if (test_samples == 0 || test_samples >= list.size()) continue;
+    Indices fewer = spread(list.size(), test_samples);
     for (std::uint32_t& place : fewer) place = list[place];
     list = std::move(fewer);
   }
   return lists;
 }
 
-void require_samples(const LoadedData& data, const Partition& partition) {
-  for (std::size_t node = 0; node < partition.train.size(); ++node)
-    if (partition.train[node].empty())
-      throw std::invalid_argument(fmt::format(
-          "node {} has no training samples: use fewer nodes, or another partition", node));
-  if (!data.test || data.test->size() == 0)
-    throw std::invalid_argument(fmt::format("data {} has no test samples", data.name));
-}
-
-std::string describe(std::string_view model, std::size_t dimension, std::string_view how) {
-  return fmt::format("{}, {} parameters, {}", model, dimension, how);
-}
-
-Learning on_cpu(const LoadedData& data, const Partition& partition, const LearningOptions& options,
-                const Task& task, Vector initial, std::vector<std::uint32_t> tensors,
-                MakeNodeModel make_model) {
-  Learning learning;
-  learning.trainer = make_cpu_trainer({.initial = std::move(initial),
-                                       .tensors = std::move(tensors),
-                                       .make_model = make_model,
-                                       .task = task,
-                                       .train = data.train,
-                                       .node_samples = partition.train,
-                                       .sgd = parse_training(options.training),
-                                       .threads = options.threads});
-  learning.evaluator =
-      make_cpu_evaluator({.make_model = std::move(make_model),
-                          .task = task,
-                          .test = data.test,
-                          .node_samples = test_lists(data, partition, options.test_samples),
-                          .batch = kTestBatch,
-                          .threads = options.threads});
-  return learning;
-}
-
-Learning with_module(const LoadedData& data, const Partition& partition,
-                     const LearningOptions& options) {
-  if (parse_device(options.device).mode != DeviceOptions::Mode::kAuto)
-    throw std::invalid_argument("torchscript: modules train on device=cpu only");
-  const auto module = std::make_shared<ScriptModule>(options.model, data.task);
-  Learning learning = on_cpu(data, partition, options, module->task(), module->initial(),
-                             module->tensors(), [module] { return module->make_node_model(); });
-  learning.exporter = make_script_exporter(module->file());
-  learning.description = describe("torchscript", module->initial().size(), "under autograd");
-  return learning;
-}
-
-Learning stacked(const LoadedData& data, const Partition& partition, const LearningOptions& options,
-                 const Model& model, const DeviceOptions& device, Vector initial) {
-  Learning learning;
-  learning.trainer = make_stacked_trainer({.model = model,
-                                           .initial = std::move(initial),
-                                           .train = data.train,
-                                           .node_samples = partition.train,
-                                           .sgd = parse_training(options.training),
-                                           .device = device});
-  learning.evaluator =
-      make_stacked_evaluator({.model = model,
-                              .test = data.test,
-                              .node_samples = test_lists(data, partition, options.test_samples),
-                              .device = device});
-  learning.description = describe(model.name, model.dimension(),
-                                  device.cuda ? "stacked on the GPU" : "stacked on the CPU");
-  return learning;
-}
-
-}  // namespace
-
-Learning make_learning(const LoadedData& data, const Partition& partition,
-                       const LearningOptions& options) {
-  require_samples(data, partition);
-  const std::string name = parse_spec(options.model).name;
-  require_entry(models(), "model", name);
-  if (name == "torchscript") return with_module(data, partition, options);
-
-  const DeviceOptions device = parse_device(options.device);
-  const Model model = build_model(options.model, data.task);
-  const std::size_t batch_max = std::max(kTestBatch, parse_training(options.training).batch);
-  Vector initial = initial_parameters(model, Random(options.seed).fork("model"));
-  Learning learning;
-  if (device.mode == DeviceOptions::Mode::kStacked) {
-    learning = stacked(data, partition, options, model, device, std::move(initial));
-  } else {
-    const bool by_hand = device.mode == DeviceOptions::Mode::kAuto && make_net(model, 1);
-    const auto make_model = [model, by_hand, batch_max] {
-      return by_hand ? make_net(model, batch_max) : make_reference_model(model);
-    };
-    learning = on_cpu(data, partition, options, model.task, std::move(initial), model.tensors(),
-                      make_model);
-    learning.description = describe(model.name, model.dimension(),
-                                    by_hand ? "hand-written kernels" : "under autograd");
-  }
-  learning.exporter = make_exporter(model);
-  return learning;
+std::string describe(std::string_view model, std::size_t parameters, std::string_view path) {
+  return fmt::format("{}, {} parameters, {}", model, parameters, path);
 }
 
 }  // namespace tessera

@@ -1,36 +1,81 @@
-// Everything the layers above need to learn, from one line each: data, who holds which samples, a
-// model, how it is trained and where.
+// Everything the layers above need to learn: data, who holds which samples, a trainer, an
+// evaluator, exporters. make_learning() makes it from options that have been read already.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/spec.h"
 #include "data/dataset.h"
 #include "data/partition.h"
+#include "learn/device.h"
 #include "learn/export.h"
+#include "learn/models.h"
+#include "learn/sgd.h"
 #include "node/trainer.h"
 
 namespace tessera {
 
+class Bench;
+struct Backend;
+
 struct LearningOptions {
-  std::string model{};           // "gn-lenet", "torchscript:file=my.pt"
-  std::string training = "sgd";  // "sgd:lr=0.01,batch=8,steps=3"
-  std::string device = "cpu";    // "cuda", "cpu:mode=reference"
-  unsigned threads = 0;          // On the CPU; 0 takes one per core.
-  std::uint64_t seed = 0;        // Of the initial parameters; a module's come with its file.
-  std::size_t test_samples = 0;  // Spread evenly over each node's test samples; 0 takes them all.
+  std::string data{};             // A line of data/: "cifar10:limit=1000".
+  std::string partition = "iid";  // Likewise.
+  std::uint32_t nodes = 1;
+  Spec model{};
+  SgdOptions training{};
+  DeviceOptions device{};
+  unsigned threads = 0;                 // On the CPU; 0 takes one per core.
+  std::uint64_t seed = 0;               // Of the partition and the initial parameters.
+  std::size_t test_samples = 0;         // Spread evenly over each node's; 0 takes them all.
+  std::span<const Backend> backends{};  // Beside the CPU layers.
 };
 
 struct Learning {
+  LoadedData data{};      // Empty where the model needs none.
+  Partition partition{};  // Likewise.
   std::unique_ptr<Trainer> trainer{};
   std::unique_ptr<Evaluator> evaluator{};
-  std::unique_ptr<Exporter> exporter{};
-  std::string description{};  // "gn-lenet, 89834 parameters, hand-written kernels"
+  std::vector<std::unique_ptr<Exporter>> exporters{};  // One per format the model can be had in.
+  std::string description{};                           // "gn-lenet, 89834 parameters, CPU layers"
 };
 
-// Throws std::invalid_argument when a line is wrong or does not fit the data.
-Learning make_learning(const LoadedData& data, const Partition& partition,
-                       const LearningOptions& options);
+// What a folder above adds to this one: other ways to run a list of layers, models that are no such
+// list, files for other programs. The program hands its list of these to make_learning().
+struct Backend {
+  std::string_view name{};
+  std::span<const ModelKind> models{};
+  bool (*runs)(const Model& model, const DeviceOptions& device) = nullptr;
+  // `learning` comes with its data and exporters; the rest is filled in.
+  void (*learn)(const Model& model, const LearningOptions& options, Learning& learning) = nullptr;
+  std::unique_ptr<Exporter> (*exporter)(const Model& model) = nullptr;
+  void (*prepare)(char** argv) = nullptr;  // First thing in main(); may start the program again.
+  void (*bench)(Bench& bench) = nullptr;   // A training step beside its own.
+};
+
+// All throw std::invalid_argument when an option is wrong or does not fit the data, and
+// std::runtime_error when the data cannot be read.
+const ModelKind& model_kind(std::string_view name, std::span<const Backend> backends);
+LoadedData load_data(const LearningOptions& options);
+Partition deal_data(const LearningOptions& options, const LoadedData& data);
+Learning make_learning(const LearningOptions& options);
+// With data that is loaded and dealt already; the options' own lines are not read.
+Learning make_learning(LoadedData data, Partition partition, const LearningOptions& options);
+
+// DIR/node_0.EXTENSION, DIR/node_1.EXTENSION, ... and DIR/average.EXTENSION in every format. Throws
+// std::runtime_error when it cannot be done.
+void export_models(const Learning& learning, std::span<const std::span<const float>> models,
+                   const std::filesystem::path& folder);
+
+// For those who fill in a Learning.
+// The lists an evaluator walks: one for all nodes, or each node's own.
+std::vector<Indices> test_lists(const Learning& learning, std::size_t test_samples);
+std::string describe(std::string_view model, std::size_t parameters, std::string_view path);
 
 }  // namespace tessera

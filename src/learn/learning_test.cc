@@ -1,4 +1,4 @@
-// Trainers and evaluators as the layers above get them: from one line each.
+// Trainers and evaluators as the layers above get them, on the CPU layers.
 #include "learn/learning.h"
 
 #include <gtest/gtest.h>
@@ -7,79 +7,19 @@
 #include <limits>
 #include <stdexcept>
 
-#include "learn/testing.h"
+#include "learn/testing_world.h"
 
 namespace tessera {
 namespace {
 
-using testing::MadeUpData;
-
-constexpr std::uint32_t kNodes = 5;
-constexpr std::size_t kTests = 530;  // More than one block of an evaluation.
-
-struct World {
-  LoadedData data{};
-  Partition partition{};
-  std::vector<Vector> models{};
-
-  // Node i has 9 + i samples, so that batches of 4 end short in different places.
-  explicit World(const Task& task) {
-    data.name = "made-up";
-    data.task = task;
-    data.train = std::make_shared<MadeUpData>(task, 80, Random(1));
-    data.test = std::make_shared<MadeUpData>(task, kTests, Random(2));
-    std::uint32_t next = 0;
-    for (std::uint32_t node = 0; node < kNodes; ++node) {
-      Indices& own = partition.train.emplace_back();
-      while (own.size() < 9 + node) own.push_back(next++);
-    }
-  }
-
-  Learning learning(std::string_view model, std::string_view training, std::string_view device,
-                    unsigned threads = 1, std::size_t test_samples = 0) const {
-    return make_learning(data, partition,
-                         {.model = std::string(model),
-                          .training = std::string(training),
-                          .device = std::string(device),
-                          .threads = threads,
-                          .seed = 7,
-                          .test_samples = test_samples});
-  }
-
-  // Trains every node for some rounds and keeps the models; returns the last round's losses.
-  std::vector<float> run(Trainer& trainer, std::uint64_t rounds) {
-    models.assign(kNodes, trainer.initial_model());
-    std::vector<float> losses;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-      std::vector<TrainJob> cohort;
-      for (NodeId node = 0; node < kNodes; ++node)
-        cohort.push_back({node, models[node], Random(4).fork("node", node).fork("round", round)});
-      trainer.train(cohort);
-      losses.clear();
-      for (const TrainJob& job : cohort) losses.push_back(job.loss);
-    }
-    return losses;
-  }
-
-  std::vector<Score> scores(Evaluator& evaluator) const {
-    std::vector<NodeId> nodes;
-    std::vector<std::span<const float>> views;
-    for (NodeId node = 0; node < kNodes; ++node) nodes.push_back(node);
-    for (const Vector& model : models) views.emplace_back(model);
-    return evaluator.evaluate(nodes, views);
-  }
-};
-
-double largest_gap(const World& a, const World& b) {
-  double gap = 0;
-  for (std::size_t i = 0; i < a.models.size(); ++i)
-    gap = std::max(gap, testing::relative_gap(a.models[i], b.models[i]));
-  return gap;
-}
+using testing::kNodes;
+using testing::kTests;
+using World = testing::LearningWorld;
 
 // Any number of threads gives the same bits, of models, losses and scores.
 TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
   for (const testing::Case& c : testing::small_cases()) {
+    if (!make_net(build_model(c.spec, c.task), 1)) continue;
     std::vector<std::vector<Vector>> models;
     std::vector<std::vector<float>> losses;
     std::vector<double> accuracies;
@@ -98,30 +38,9 @@ TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// Three ways to the same models: by hand, under autograd, and stacked in chunks of 2, 3 and 5. They
-// draw the same samples; sums differ in their order.
-TEST(Trainers, AgreeOnEveryModel) {
-  for (const testing::Case& c : testing::small_cases()) {
-    const std::string training = "sgd:lr=0.02,batch=4,steps=4,momentum=0.5,weight_decay=0.01";
-    World by_default(c.task);
-    const Learning learning = by_default.learning(c.spec, training, "cpu");
-    const std::vector<float> losses = by_default.run(*learning.trainer, 2);
-    for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked,chunk=2",
-                               "cpu:mode=stacked,chunk=3", "cpu:mode=stacked"}) {
-      World other(c.task);
-      const Learning its = other.learning(c.spec, training, device);
-      const std::vector<float> other_losses = other.run(*its.trainer, 2);
-      EXPECT_LT(largest_gap(other, by_default), 1e-4) << c.spec << " on " << device;
-      for (std::size_t i = 0; i < losses.size(); ++i)
-        EXPECT_NEAR(other_losses[i], losses[i], 1e-3 * std::abs(losses[i]))
-            << c.spec << " on " << device;
-    }
-  }
-}
-
 TEST(Trainers, DoNotMindWhoElseTrains) {
   const testing::Case c = testing::small_cases()[3];
-  for (const char* device : {"cpu", "cpu:mode=reference"}) {
+  for (const char* device : {"cpu"}) {
     World world(c.task);
     const Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=3", device, 2);
     world.run(*learning.trainer, 1);
@@ -134,6 +53,7 @@ TEST(Trainers, DoNotMindWhoElseTrains) {
 
 TEST(Trainers, LearnWhatIsThereToLearn) {
   for (const testing::Case& c : testing::small_cases()) {
+    if (!make_net(build_model(c.spec, c.task), 1)) continue;
     // Ratings are drawn at random here: a model can only learn them by heart.
     const bool by_heart = c.task.kind == Task::Kind::kRatings;
     const bool slow = c.task.kind == Task::Kind::kTokens;
@@ -153,30 +73,11 @@ TEST(Trainers, LearnWhatIsThereToLearn) {
   }
 }
 
-TEST(Evaluators, Agree) {
-  for (const testing::Case& c : testing::small_cases()) {
-    World world(c.task);
-    const Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=6", "cpu");
-    world.run(*learning.trainer, 2);
-    const std::vector<Score> expected = world.scores(*learning.evaluator);
-    for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked,chunk=2"}) {
-      const Learning its = world.learning(c.spec, "sgd", device);
-      const std::vector<Score> scores = world.scores(*its.evaluator);
-      ASSERT_EQ(scores.size(), kNodes);
-      for (std::size_t i = 0; i < kNodes; ++i) {
-        EXPECT_NEAR(scores[i].loss, expected[i].loss, 1e-4) << c.spec << " on " << device;
-        // Two outputs that differ by rounding may change places now and then.
-        EXPECT_NEAR(scores[i].accuracy, expected[i].accuracy, 2.5 / kTests)
-            << c.spec << " on " << device;
-      }
-    }
-  }
-}
-
 // A model that has diverged is a result: NaN, nothing right, and its neighbours untouched.
 TEST(Evaluators, ScoreADivergedModelAsNotANumber) {
   for (const testing::Case& c : testing::small_cases())
-    for (const char* device : {"cpu", "cpu:mode=reference", "cpu:mode=stacked"}) {
+    for (const char* device : {"cpu"}) {
+      if (!make_net(build_model(c.spec, c.task), 1)) continue;
       World world(c.task);
       const Learning learning = world.learning(c.spec, "sgd", device, 2, 64);
       world.run(*learning.trainer, 1);
@@ -191,36 +92,6 @@ TEST(Evaluators, ScoreADivergedModelAsNotANumber) {
       learning.trainer->train({&job, 1});
       EXPECT_TRUE(std::isnan(job.loss)) << c.spec << " on " << device;
     }
-}
-
-// Users 0-3 belong to node 0 and so on: each node is tested on its own list.
-TEST(Evaluators, TestNodesOnTheirOwnSamples) {
-  const Task task = testing::ratings(7, 9);
-  World world(task);
-  for (std::uint32_t node = 0; node < kNodes; ++node)
-    world.partition.test.push_back({node * 3, node * 3 + 1, node * 100 + 7});
-  world.partition.test[4].resize(1);
-  for (const char* device : {"cpu", "cpu:mode=stacked"}) {
-    const Learning learning = world.learning("matrix-factorization:factors=6", "sgd", device);
-    world.run(*learning.trainer, 1);
-    const std::vector<Score> scores = world.scores(*learning.evaluator);
-    for (std::uint32_t node = 0; node < kNodes; ++node) {
-      double squares = 0, right = 0;
-      for (const std::uint32_t sample : world.partition.test[node]) {
-        float pair[2];
-        const float target = world.data.test->get(sample, pair);
-        double predicted = 0;
-        for (std::size_t i = 0; i < 6; ++i)
-          predicted += double{world.models[node][static_cast<std::size_t>(pair[0]) * 6 + i]} *
-                       double{world.models[node][(7 + static_cast<std::size_t>(pair[1])) * 6 + i]};
-        squares += (predicted - double{target}) * (predicted - double{target});
-        right += std::abs(std::clamp(predicted, 0.5, 5.0) - double{target}) <= 0.5;
-      }
-      const auto count = static_cast<double>(world.partition.test[node].size());
-      EXPECT_NEAR(scores[node].loss, std::sqrt(squares / count), 1e-5) << device;
-      EXPECT_DOUBLE_EQ(scores[node].accuracy, right / count) << device;
-    }
-  }
 }
 
 TEST(Evaluators, TakeASubsetThatIsTheSameEveryTime) {
@@ -253,9 +124,25 @@ TEST(MakeLearning, RefusesWhatDoesNotFit) {
   EXPECT_NE(refusal("cnn28", "sgd:lr=x", "cpu").find("lr"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "tpu").find("cpu, cuda"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cpu:mode=fast").find("stacked"), std::string::npos);
+  EXPECT_NE(refusal("cnn28", "sgd", "cuda").find("LibTorch"), std::string::npos);
+  EXPECT_NE(refusal("torchscript:file=my.pt", "sgd", "cpu").find("LibTorch"), std::string::npos);
   world.partition.train[2].clear();
   EXPECT_NE(refusal("cnn28", "sgd", "cpu").find("node 2 has no training samples"),
             std::string::npos);
+}
+
+TEST(MakeLearning, SaysWhichPathAModelTakes) {
+  const World world(testing::images(1, 28, 10));
+  EXPECT_EQ(world.learning("cnn28", "sgd", "cpu").description,
+            "cnn28, 28938 parameters, CPU layers");
+}
+
+TEST(MakeLearning, TakesAModelThatNeedsNoData) {
+  const Learning learning =
+      make_learning({.nodes = 3, .model = parse_spec("quadratic:dimension=7"), .seed = 1});
+  EXPECT_EQ(learning.trainer->dimension(), 7u);
+  EXPECT_EQ(learning.description, "quadratic toy, 7 parameters");
+  EXPECT_EQ(learning.data.train, nullptr);
 }
 
 }  // namespace

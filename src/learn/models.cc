@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/table.h"
+#include "learn/quadratic.h"
 
 namespace tessera {
 namespace {
@@ -161,8 +162,11 @@ constexpr std::array kModels = {
     ModelKind{"resnet8", "resnet8:groups=4", "three residual blocks with group norm", resnet8},
     ModelKind{"mlp", "mlp:hidden=128/64", "linear layers with ReLU between", mlp},
     ModelKind{"logistic", "logistic", "one linear layer", logistic},
-    ModelKind{"torchscript", "torchscript:file=my.pt,loss=cross-entropy",
-              "your own PyTorch model, saved with torch.jit.script(model).save(file)", nullptr},
+    ModelKind{.name = "quadratic",
+              .usage = "quadratic:dimension=100,lr=0.1,noise=0.01,steps=1",
+              .summary = "a toy that needs no data",
+              .make = make_quadratic,
+              .needs_data = false},
 };
 
 }  // namespace
@@ -171,13 +175,18 @@ std::span<const ModelKind> models() {
   return kModels;
 }
 
-Model build_model(std::string_view spec, const Task& task) {
-  Options options(parse_spec(spec));
+Model build_model(const Spec& spec, const Task& task) {
+  Options options(spec);
   const ModelKind& kind = require_entry(models(), "model", options.name());
-  CHECK(kind.build != nullptr);
-  Model model = kind.build(task, options);
+  const auto* const build = std::get_if<BuildLayers>(&kind.make);
+  CHECK(build != nullptr);
+  Model model = (*build)(task, options);
   options.done();
   return model;
+}
+
+Model build_model(std::string_view spec, const Task& task) {
+  return build_model(parse_spec(spec), task);
 }
 
 }  // namespace tessera

@@ -5,8 +5,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "learn/tensors.h"
 #include "learn/testing.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 namespace {

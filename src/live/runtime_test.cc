@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "learn/quadratic.h"
 #include "live/event_log.h"
 #include "live/link/testing.h"
 #include "live/runtime_control.h"
-#include "node/quadratic.h"
 #include "protocol/protocols.h"
 #include "topology/topology.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "node/quadratic.h"
+#include "learn/quadratic.h"
 #include "protocol/protocols.h"
 #include "sim/simulation.h"
 #include "topology/topology.h"

@@ -64,8 +64,8 @@ void check_heavy_includes(const File& file, const Tree&, Report& report) {
     std::string_view prefix;
     std::string_view folder;
   };
-  constexpr std::array kOwned = {Owned{"<torch/", "learn"}, Owned{"<ATen/", "learn"},
-                                 Owned{"<c10/", "learn"}, Owned{"<zmq", "live/link"},
+  constexpr std::array kOwned = {Owned{"<torch/", "torch"}, Owned{"<ATen/", "torch"},
+                                 Owned{"<c10/", "torch"}, Owned{"<zmq", "live/link"},
                                  Owned{"<mpi.h", "live"}};
   if (!file.is_cpp()) return;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
@@ -271,7 +271,7 @@ void check_links(const File& file, const Tree& tree, Report& report) {
 constexpr std::array kRules = {
     Rule{"includes", "a folder includes itself and what its link line names", check_includes},
     Rule{"layers", "a folder's link line names lower layers only", check_link_lines},
-    Rule{"owned", "LibTorch is seen by learn/ only, ZeroMQ by live/link/, MPI by live/",
+    Rule{"owned", "LibTorch is seen by torch/ only, ZeroMQ by live/link/, MPI by live/",
          check_heavy_includes},
     Rule{"clock", "no wall clock outside live/ and the stopwatch", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},

@@ -58,7 +58,7 @@ std::vector<Sample> bad_samples() {
       {"layers", "src/math/CMakeLists.txt", "tessera_folder(math USES base codec)\n"},
       {"layers", "src/codec/CMakeLists.txt", "tessera_folder(codec USES data)\n"},
       {"layers", "src/oddment/CMakeLists.txt", "tessera_folder(oddment USES base)\n"},
-      {"owned", "src/sim/a.cc", "#include <torch/torch.h>\n"},
+      {"owned", "src/learn/a.cc", "#include <torch/torch.h>\n"},
       {"owned", "src/sim/a.cc", "#include <zmq.hpp>\n"},
       {"owned", "src/learn/a.cc", "#include <mpi.h>\n"},
       {"clock", "src/sim/a.cc",
@@ -124,7 +124,7 @@ std::vector<Sample> good_samples() {
       {"includes", "src/codec/a.cc", "#include \"base/bytes.h\"\n#include \"math/known.h\"\n"},
       {"includes", "src/cli/a.cc", "#include \"codec/wire.h\"\n"},
       {"includes", "src/codec/sub/a.cc", "#include \"math/known.h\"\n"},
-      {"owned", "src/learn/a.cc", "#include <torch/torch.h>\n"},
+      {"owned", "src/torch/a.cc", "#include <torch/torch.h>\n"},
       {"clock", "src/live/a.cc",
        "auto t = std::chrono::steady_"
        "clock::now();\n"},

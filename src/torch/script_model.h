@@ -1,6 +1,6 @@
 // A TorchScript module whose parameters and floating-point buffers live in one flat vector.
 //
-// Internal to learn/: this header shows LibTorch.
+// Internal to torch/: this header shows LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 #pragma push_macro("CHECK")
 #undef CHECK

@@ -9,10 +9,10 @@
 // weights turned by 180 degrees. The columns cost kernel^2 times the memory of the input while a
 // step runs.
 //
-// Internal to learn/: this header shows LibTorch.
+// Internal to torch/: this header shows LibTorch.
 #pragma once
 
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 namespace tessera::stacked {
 

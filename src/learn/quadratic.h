@@ -1,7 +1,7 @@
 // The smallest thing there is to learn: node i pulls towards a target t_i of its own, f_i(x) = 1/2
 // |x - t_i|^2, by gradient steps with noise. The nodes' average lies at the mean of the targets,
 // which is known, so a test can say exactly how far from agreement and from the optimum a run
-// ended. It needs neither data nor LibTorch.
+// ended. It needs no data.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,9 @@
 #include "node/trainer.h"
 
 namespace tessera {
+
+struct Learning;
+struct LearningOptions;
 
 struct QuadraticOptions {
   std::uint32_t nodes = 8;
@@ -49,5 +52,8 @@ class QuadraticEvaluator final : public Evaluator {
  private:
   const Quadratic& trainer_;
 };
+
+// The row of the models' table: "quadratic:dimension=100,lr=0.1,noise=0.01,steps=1".
+void make_quadratic(const LearningOptions& options, Learning& learning);
 
 }  // namespace tessera

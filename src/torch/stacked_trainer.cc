@@ -1,13 +1,13 @@
-#include "learn/stacked_trainer.h"
+#include "torch/stacked_trainer.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/check.h"
 #include "base/threads.h"
-#include "learn/stacked_layers.h"
-#include "learn/tensors.h"
-#include "learn/workbench.h"
+#include "torch/device_state.h"
+#include "torch/stacked_layers.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 namespace {
@@ -22,9 +22,9 @@ class StackedTrainer final : public Trainer {
  public:
   explicit StackedTrainer(StackedTrainerParts parts)
       : parts_(std::move(parts)),
-        bench_(parts_.device),
-        data_(bench_.load(*parts_.train, parts_.model.task)),
-        chunk_(bench_.chunk_for(parts_.model, parts_.sgd.batch)) {
+        state_(parts_.device),
+        data_(state_.load(*parts_.train, parts_.model.task)),
+        chunk_(state_.chunk_for(parts_.model, parts_.sgd.batch)) {
     if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
 
@@ -57,7 +57,7 @@ class StackedTrainer final : public Trainer {
     Mirrored samples{};  // [steps, B, K]: rows of the resident data.
     Mirrored weights{};  // [steps, B, K]: one over the batch's size, or zero.
     Mirrored losses{};   // [K]
-    std::array<std::unique_ptr<Workbench::Ticket>, 2> tickets{};
+    std::array<std::unique_ptr<DeviceState::Ticket>, 2> tickets{};
   };
 
   float* row_of(const Chunk& chunk, std::size_t row) const {
@@ -74,7 +74,7 @@ class StackedTrainer final : public Trainer {
               stacked::Parameters& velocities) const;
 
   StackedTrainerParts parts_;
-  Workbench bench_;
+  DeviceState state_;
   Workers workers_{0};
   ResidentData data_;
   std::size_t chunk_;
@@ -87,9 +87,9 @@ void StackedTrainer::shape(Mirrored& tensor, const std::vector<std::int64_t>& sh
   std::int64_t size = 1;
   for (const std::int64_t extent : shape) size *= extent;
   if (!tensor.host_memory.defined() || tensor.host_memory.numel() < size) {
-    tensor.host_memory = bench_.host_tensor({size}, type);
-    tensor.device_memory = torch::empty({size}, torch::TensorOptions(bench_.device()).dtype(type));
-    bench_.settle();
+    tensor.host_memory = state_.host_tensor({size}, type);
+    tensor.device_memory = torch::empty({size}, torch::TensorOptions(state_.device()).dtype(type));
+    state_.settle();
   }
   tensor.host = tensor.host_memory.narrow(0, 0, size).view(shape);
   tensor.device = tensor.device_memory.narrow(0, 0, size).view(shape);
@@ -119,10 +119,10 @@ void StackedTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
     std::copy(velocity.begin(), velocity.end(), row_of(chunk, jobs.size() + i));
   });
   for (Mirrored* tensor : {&chunk.rows, &chunk.samples, &chunk.weights})
-    bench_.upload(tensor->host, tensor->device);
+    state_.upload(tensor->host, tensor->device);
   run_steps(chunk);
-  chunk.tickets = {bench_.download(chunk.rows.device, chunk.rows.host),
-                   bench_.download(chunk.losses.device, chunk.losses.host)};
+  chunk.tickets = {state_.download(chunk.rows.device, chunk.rows.host),
+                   state_.download(chunk.losses.device, chunk.losses.host)};
 }
 
 void StackedTrainer::finish(Chunk& chunk) {

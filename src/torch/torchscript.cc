@@ -1,4 +1,4 @@
-#include "learn/torchscript.h"
+#include "torch/torchscript.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/spec.h"
-#include "learn/script_model.h"
-#include "learn/tensors.h"
+#include "torch/script_model.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +44,7 @@ class ScriptModel final : public NodeModel {
   std::size_t trained() const override { return script_.trained(); }
   // A node's vector comes in at the start of its round: what is not in it starts afresh then.
   void arrange(std::span<const float> flat, std::span<float> working) const override {
+    use_one_torch_thread();
     std::copy(flat.begin(), flat.end(), working.begin());
     script_.reset_other_buffers();
   }
@@ -84,6 +85,7 @@ class ScriptModel final : public NodeModel {
 
  private:
   Tensor forward(const Batch& batch) {
+    use_one_torch_thread();
     try {
       Tensor outputs = script_.module().forward({inputs_of(task_, batch)}).toTensor();
       const auto wanted = static_cast<std::int64_t>(batch.size() * this->outputs());
@@ -168,8 +170,8 @@ void FlatScript::reset_other_buffers() {
   for (auto& [buffer, first] : others_) buffer.copy_(first);
 }
 
-ScriptModule::ScriptModule(std::string_view spec, const Task& task) : task_(task) {
-  Options options(parse_spec(spec));
+ScriptModule::ScriptModule(const Spec& spec, const Task& task) : task_(task) {
+  Options options(spec);
   constexpr std::array<std::string_view, 2> kLosses = {"cross-entropy", "mse"};
   file_ = options.text("file");
   const std::string loss =

@@ -1,4 +1,4 @@
-#include "learn/column_convolution.h"
+#include "torch/column_convolution.h"
 
 namespace tessera::stacked {
 namespace {

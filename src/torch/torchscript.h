@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/spec.h"
 #include "learn/node_model.h"
 
 namespace tessera {
@@ -30,7 +31,7 @@ class ScriptModule {
  public:
   // Loads the file and tries it on two samples. Throws std::invalid_argument when the file is
   // missing or broken, or the module does not fit the task.
-  ScriptModule(std::string_view spec, const Task& task);
+  ScriptModule(const Spec& spec, const Task& task);
   ~ScriptModule();
 
   const Vector& initial() const { return initial_; }

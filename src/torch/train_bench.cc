@@ -1,4 +1,4 @@
-#include "learn/train_bench.h"
+#include "torch/train_bench.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,15 +8,16 @@
 
 #include "data/stores.h"
 #include "data/views.h"
-#include "learn/blas.h"
 #include "learn/learning.h"
 #include "learn/models.h"
 #include "learn/node_model.h"
-#include "learn/reference_model.h"
 #include "learn/sgd.h"
-#include "learn/tensors.h"
-#include "learn/torch_twins.h"
-#include "learn/workbench.h"
+#include "torch/backend.h"
+#include "torch/blas.h"
+#include "torch/device_state.h"
+#include "torch/reference_model.h"
+#include "torch/tensors.h"
+#include "torch/torch_twins.h"
 
 namespace tessera {
 namespace {
@@ -149,12 +150,14 @@ struct Cohort {
   Learning learning;
   std::vector<Vector> models;
 
-  Cohort(const LoadedData& data, std::uint32_t nodes, unsigned threads, std::string device = "cpu")
+  Cohort(const LoadedData& data, std::uint32_t nodes, unsigned threads,
+         std::string_view device = "cpu")
       : learning(make_learning(data, partition_data(data, "iid", nodes, Random(1)),
-                               {.model = "gn-lenet",
-                                .training = "sgd:lr=0.01,batch=8,steps=3",
-                                .device = std::move(device),
-                                .threads = threads})),
+                               {.model = parse_spec("gn-lenet"),
+                                .training = {.lr = 0.01f, .batch = 8, .steps = 3},
+                                .device = parse_device(device),
+                                .threads = threads,
+                                .backends = {&torch_backend(), 1}})),
         models(nodes, learning.trainer->initial_model()) {}
 
   void train() {

@@ -7,13 +7,13 @@
 // Samples [B, 1, features] are the same for every node: a first convolution then runs ungrouped,
 // which is how an evaluation reads its test set once for all nodes.
 //
-// Internal to learn/: this header shows LibTorch.
+// Internal to torch/: this header shows LibTorch.
 #pragma once
 
 #include <vector>
 
 #include "learn/model.h"
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 namespace tessera::stacked {
 

@@ -6,10 +6,10 @@
 
 #include "base/check.h"
 #include "learn/score.h"
-#include "learn/stacked_layers.h"
-#include "learn/stacked_trainer.h"
-#include "learn/tensors.h"
-#include "learn/workbench.h"
+#include "torch/device_state.h"
+#include "torch/stacked_layers.h"
+#include "torch/stacked_trainer.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 namespace {
@@ -29,15 +29,15 @@ class StackedEvaluator final : public Evaluator {
  public:
   explicit StackedEvaluator(StackedEvaluatorParts parts)
       : parts_(std::move(parts)),
-        bench_(parts_.device),
-        data_(bench_.load(*parts_.test, parts_.model.task)) {}
+        state_(parts_.device),
+        data_(state_.load(*parts_.test, parts_.model.task)) {}
 
   std::vector<Score> evaluate(std::span<const NodeId> nodes,
                               std::span<const std::span<const float>> models) override {
     CHECK(nodes.size() == models.size());
     use_one_torch_thread();
     const torch::NoGradGuard no_gradients;
-    const std::size_t chunk = bench_.chunk_for(parts_.model, kBatchMax);
+    const std::size_t chunk = state_.chunk_for(parts_.model, kBatchMax);
     std::vector<Score> scores;
     for (std::size_t start = 0; start < nodes.size(); start += chunk) {
       const std::size_t count = std::min(chunk, nodes.size() - start);
@@ -63,7 +63,7 @@ class StackedEvaluator final : public Evaluator {
                                      std::size_t longest) const;
 
   StackedEvaluatorParts parts_;
-  Workbench bench_;
+  DeviceState state_;
   ResidentData data_;
 };
 
@@ -71,15 +71,15 @@ void StackedEvaluator::evaluate_chunk(std::span<const NodeId> nodes,
                                       std::span<const std::span<const float>> models,
                                       std::vector<Score>& scores) const {
   const std::int64_t count = whole(nodes.size());
-  Tensor host = bench_.host_tensor({count, whole(parts_.model.dimension())}, torch::kFloat);
+  Tensor host = state_.host_tensor({count, whole(parts_.model.dimension())}, torch::kFloat);
   auto* row = host.data_ptr<float>();
   for (const auto model : models) {
     CHECK(model.size() == parts_.model.dimension());
     row = std::copy(model.begin(), model.end(), row);
   }
-  const stacked::Parameters parameters = stacked::split(parts_.model, host.to(bench_.device()));
+  const stacked::Parameters parameters = stacked::split(parts_.model, host.to(state_.device()));
   const auto zeros = [&] {
-    return torch::zeros({count}, torch::TensorOptions(bench_.device()).dtype(torch::kFloat64));
+    return torch::zeros({count}, torch::TensorOptions(state_.device()).dtype(torch::kFloat64));
   };
   DeviceSums sums{zeros(), zeros(), zeros()};
   std::size_t longest = 0;
@@ -110,7 +110,7 @@ std::pair<Tensor, Tensor> StackedEvaluator::batch_at(std::span<const NodeId> nod
       counted.data_ptr<float>()[i * columns + column] = 1;
     }
   }
-  return {samples.to(bench_.device()), counted.to(bench_.device())};
+  return {samples.to(state_.device()), counted.to(state_.device())};
 }
 
 void StackedEvaluator::add_batch(const stacked::Parameters& parameters, const Tensor& samples,

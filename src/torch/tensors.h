@@ -1,11 +1,11 @@
-// Between plain memory and LibTorch's tensors. Internal to learn/: this header shows LibTorch.
+// Between plain memory and LibTorch's tensors. Internal to torch/: this header shows LibTorch.
 #pragma once
 
 #include <algorithm>
 #include <span>
 
 #include "base/check.h"
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "node/quadratic.h"
+#include "learn/quadratic.h"
 
 #include <gtest/gtest.h>
 

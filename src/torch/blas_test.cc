@@ -1,4 +1,4 @@
-#include "learn/blas.h"
+#include "torch/blas.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "learn/stacked_layers.h"
+#include "torch/stacked_layers.h"
 
 #include <gtest/gtest.h>
 
-#include "learn/reference_model.h"
-#include "learn/tensors.h"
 #include "learn/testing.h"
-#include "learn/torch_twins.h"
+#include "torch/reference_model.h"
+#include "torch/tensors.h"
+#include "torch/torch_twins.h"
 
 namespace tessera {
 namespace {

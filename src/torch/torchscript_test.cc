@@ -1,4 +1,4 @@
-#include "learn/torchscript.h"
+#include "torch/torchscript.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,12 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "learn/export.h"
 #include "learn/learning.h"
-#include "learn/reference_model.h"
-#include "learn/script_model.h"
 #include "learn/testing.h"
+#include "torch/backend.h"
+#include "torch/reference_model.h"
+#include "torch/script_export.h"
+#include "torch/script_model.h"
 
 namespace tessera {
 namespace {
@@ -55,7 +56,7 @@ def forward(self, x):
 
   std::string refusal(const std::string& spec, const Task& task) const {
     try {
-      ScriptModule module(spec, task);
+      ScriptModule module(parse_spec(spec), task);
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -71,8 +72,8 @@ TEST_F(TorchScript, TrainsLikeTheSameModelOfOurs) {
   for (const testing::Case& c : testing::small_cases()) {
     const Model model = build_model(c.spec, c.task);
     const Vector flat = initial_parameters(model, Random(1));
-    ASSERT_TRUE(make_exporter(model)->save(flat, file("model.pt")).ok()) << c.spec;
-    const ScriptModule module("torchscript:file=" + file("model.pt"), c.task);
+    ASSERT_TRUE(make_script_exporter(model)->save(flat, file("model.pt")).ok()) << c.spec;
+    const ScriptModule module(parse_spec("torchscript:file=" + file("model.pt")), c.task);
     EXPECT_EQ(module.initial(), flat) << c.spec;
     const auto script = module.make_node_model();
     const auto ours = make_reference_model(model);
@@ -88,7 +89,7 @@ TEST_F(TorchScript, TrainsLikeTheSameModelOfOurs) {
 // pass of training the latter, and whole numbers stay out.
 TEST_F(TorchScript, KeepsRunningStatisticsInTheVector) {
   const Task task = testing::images(1, 2, 3);
-  const ScriptModule module("torchscript:file=" + save_normed(4, 3), task);
+  const ScriptModule module(parse_spec("torchscript:file=" + save_normed(4, 3)), task);
   ASSERT_EQ(module.initial().size(), 12u + 4 + 4);
   EXPECT_EQ(module.initial()[0], 0.1f);
   EXPECT_EQ(module.initial()[12], 0.0f);
@@ -124,11 +125,12 @@ TEST_F(TorchScript, RunsThroughTrainerEvaluatorAndExporter) {
     }
   std::vector<std::vector<Vector>> results;
   for (const unsigned threads : {1u, 2u}) {
-    Learning learning =
-        make_learning(data, partition,
-                      {.model = "torchscript:file=" + save_normed(4, 3),
-                       .training = "sgd:lr=0.1,batch=10,steps=20,weight_decay=0.001",
-                       .threads = threads});
+    Learning learning = make_learning(
+        data, partition,
+        {.model = parse_spec("torchscript:file=" + save_normed(4, 3)),
+         .training = parse_training("sgd:lr=0.1,batch=10,steps=20,weight_decay=0.001"),
+         .backends = {&torch_backend(), 1},
+         .threads = threads});
     std::vector<Vector>& models = results.emplace_back(3, learning.trainer->initial_model());
     std::vector<std::span<const float>> views(models.begin(), models.end());
     const std::vector<NodeId> nodes = {0, 1, 2};
@@ -137,7 +139,7 @@ TEST_F(TorchScript, RunsThroughTrainerEvaluatorAndExporter) {
     for (NodeId node = 0; node < 3; ++node) cohort.push_back({node, models[node], Random(node)});
     learning.trainer->train(cohort);
     EXPECT_GT(learning.evaluator->evaluate(nodes, views)[0].accuracy, before + 0.2);
-    ASSERT_TRUE(export_models(*learning.exporter, views, folder_ / "out").ok());
+    ASSERT_TRUE(export_models(*learning.exporters.front(), views, folder_ / "out").ok());
   }
   EXPECT_EQ(results[0], results[1]);
   FlatScript back((folder_ / "out" / "node_1.pt").string());

@@ -1,4 +1,4 @@
-#include "learn/workbench.h"
+#include "torch/device_state.h"
 
 #ifdef TESSERA_CUDA
 #pragma push_macro("CHECK")
@@ -11,14 +11,14 @@
 
 #include <algorithm>
 
-#include "learn/tensors.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 
 #ifdef TESSERA_CUDA
 namespace {
 
-class CopyTicket final : public Workbench::Ticket {
+class CopyTicket final : public DeviceState::Ticket {
  public:
   explicit CopyTicket(const c10::cuda::CUDAStream& stream) { done_.record(stream); }
   void wait() override { done_.synchronize(); }
@@ -30,14 +30,14 @@ class CopyTicket final : public Workbench::Ticket {
 }  // namespace
 
 // Copies have a stream of their own, so that they run while the kernels of another chunk do.
-struct Workbench::Streams {
+struct DeviceState::Streams {
   c10::cuda::CUDAStream copies;
 };
 #else
-struct Workbench::Streams {};
+struct DeviceState::Streams {};
 #endif
 
-Workbench::Workbench(const DeviceOptions& options)
+DeviceState::DeviceState(const DeviceOptions& options)
     : options_(options),
       device_(options.cuda
                   ? torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(options.index))
@@ -51,9 +51,9 @@ Workbench::Workbench(const DeviceOptions& options)
 #endif
 }
 
-Workbench::~Workbench() = default;
+DeviceState::~DeviceState() = default;
 
-ResidentData Workbench::load(const Dataset& dataset, const Task& task) const {
+ResidentData DeviceState::load(const Dataset& dataset, const Task& task) const {
   const auto size = static_cast<std::int64_t>(dataset.size());
   const auto width = static_cast<std::int64_t>(task.features());
   ResidentData data{torch::empty({size, width}, device_), torch::empty({size}, device_)};
@@ -74,7 +74,7 @@ ResidentData Workbench::load(const Dataset& dataset, const Task& task) const {
   return data;
 }
 
-std::uint64_t Workbench::memory_bytes() const {
+std::uint64_t DeviceState::memory_bytes() const {
   if (options_.memory_bytes > 0) return options_.memory_bytes;
 #ifdef TESSERA_CUDA
   if (options_.cuda) return at::cuda::getDeviceProperties(device_.index())->totalGlobalMem / 2;
@@ -82,7 +82,7 @@ std::uint64_t Workbench::memory_bytes() const {
   return std::uint64_t{2} << 30;
 }
 
-std::size_t Workbench::chunk_for(const Model& model, std::size_t batch) const {
+std::size_t DeviceState::chunk_for(const Model& model, std::size_t batch) const {
   if (options_.chunk > 0) return options_.chunk;
   // Parameters, gradient, velocity and the rows they travel in; what a forward pass leaves and
   // about twice that on the way back.
@@ -90,15 +90,15 @@ std::size_t Workbench::chunk_for(const Model& model, std::size_t batch) const {
   return std::max<std::size_t>(1, memory_bytes() / (floats * sizeof(float)));
 }
 
-torch::Tensor Workbench::host_tensor(at::IntArrayRef shape, torch::ScalarType type) const {
+torch::Tensor DeviceState::host_tensor(at::IntArrayRef shape, torch::ScalarType type) const {
   return torch::empty(shape, torch::TensorOptions().dtype(type).pinned_memory(options_.cuda));
 }
 
-void Workbench::settle() const {
+void DeviceState::settle() const {
   if (options_.cuda) torch::cuda::synchronize(device_.index());
 }
 
-void Workbench::upload(const torch::Tensor& host, torch::Tensor& on_device) {
+void DeviceState::upload(const torch::Tensor& host, torch::Tensor& on_device) {
 #ifdef TESSERA_CUDA
   if (options_.cuda) {
     at::cuda::CUDAEvent copied;
@@ -114,8 +114,8 @@ void Workbench::upload(const torch::Tensor& host, torch::Tensor& on_device) {
   on_device.copy_(host);
 }
 
-std::unique_ptr<Workbench::Ticket> Workbench::download(const torch::Tensor& on_device,
-                                                       torch::Tensor& host) {
+std::unique_ptr<DeviceState::Ticket> DeviceState::download(const torch::Tensor& on_device,
+                                                           torch::Tensor& host) {
 #ifdef TESSERA_CUDA
   if (options_.cuda) {
     at::cuda::CUDAEvent computed;

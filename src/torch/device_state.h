@@ -1,7 +1,7 @@
 // What the stacked trainer and evaluator share: a device, data that lives on it, and copies to and
 // from it that run beside the computing. On the CPU the same calls are plain copies.
 //
-// Internal to learn/: this header shows LibTorch.
+// Internal to torch/: this header shows LibTorch.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include "data/dataset.h"
 #include "learn/device.h"
 #include "learn/model.h"
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 namespace tessera {
 
@@ -20,12 +20,12 @@ struct ResidentData {
   torch::Tensor targets{};   // [samples]
 };
 
-class Workbench {
+class DeviceState {
  public:
-  explicit Workbench(const DeviceOptions& options);
-  ~Workbench();
-  Workbench(const Workbench&) = delete;
-  Workbench& operator=(const Workbench&) = delete;
+  explicit DeviceState(const DeviceOptions& options);
+  ~DeviceState();
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
 
   const torch::Device& device() const { return device_; }
   ResidentData load(const Dataset& dataset, const Task& task) const;

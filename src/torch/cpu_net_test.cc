@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "learn/node_model.h"
-#include "learn/reference_model.h"
 #include "learn/testing.h"
+#include "torch/reference_model.h"
 
 namespace tessera {
 namespace {

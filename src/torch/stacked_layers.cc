@@ -1,7 +1,7 @@
-#include "learn/stacked_layers.h"
+#include "torch/stacked_layers.h"
 
 #include "base/check.h"
-#include "learn/column_convolution.h"
+#include "torch/column_convolution.h"
 
 namespace tessera::stacked {
 namespace {

@@ -1,6 +1,6 @@
-#include "learn/tensors.h"
+#include "torch/tensors.h"
 
-#include "learn/blas.h"
+#include "torch/blas.h"
 
 namespace tessera {
 

@@ -1,9 +1,9 @@
-#include "learn/reference_model.h"
+#include "torch/reference_model.h"
 
 #include <algorithm>
 
-#include "learn/stacked_layers.h"
-#include "learn/tensors.h"
+#include "torch/stacked_layers.h"
+#include "torch/tensors.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +32,7 @@ class ReferenceModel final : public NodeModel {
   }
 
   float differentiate(const Batch& batch) override {
+    use_one_torch_thread();
     const torch::Tensor outputs = stacked::forward(model_, leaves_, features_of(batch));
     const torch::Tensor loss =
         stacked::losses(model_, outputs, view_of(batch.targets).unsqueeze(1)).mean();
@@ -44,6 +45,7 @@ class ReferenceModel final : public NodeModel {
   std::span<const float> gradient() const override { return gradient_; }
 
   void predict(const Batch& batch, std::span<float> out) override {
+    use_one_torch_thread();
     const torch::NoGradGuard no_gradients;
     copy_to(stacked::forward(model_, leaves_, features_of(batch)), out);
   }

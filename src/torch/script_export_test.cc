@@ -1,4 +1,4 @@
-#include "learn/export.h"
+#include "torch/script_export.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "learn/reference_model.h"
-#include "learn/script_model.h"
 #include "learn/testing.h"
+#include "torch/reference_model.h"
+#include "torch/script_model.h"
 
 namespace tessera {
 namespace {
@@ -32,7 +32,7 @@ TEST_F(Export, KeepsNamesAndShapesOfTheStateDict) {
   for (const testing::Case& c : testing::small_cases()) {
     const Model model = build_model(c.spec, c.task);
     const Vector flat = initial_parameters(model, Random(1));
-    ASSERT_TRUE(make_exporter(model)->save(flat, folder_ / "m.pt").ok());
+    ASSERT_TRUE(make_script_exporter(model)->save(flat, folder_ / "m.pt").ok());
     FlatScript script((folder_ / "m.pt").string());
     std::size_t i = 0;
     for (const auto& parameter : script.module().named_parameters()) {
@@ -48,7 +48,7 @@ TEST_F(Export, KeepsNamesAndShapesOfTheStateDict) {
 TEST_F(Export, FailsWithAReasonWhereItCannotWrite) {
   const Model model = build_model("logistic", testing::images(1, 3, 2));
   const auto saved =
-      make_exporter(model)->save(Vector(model.dimension()), folder_ / "missing" / "m.pt");
+      make_script_exporter(model)->save(Vector(model.dimension()), folder_ / "missing" / "m.pt");
   ASSERT_FALSE(saved.ok());
   EXPECT_NE(saved.error().message.find("missing"), std::string::npos);
 }
@@ -75,7 +75,7 @@ TEST_F(Export, IsReadByPython) {
   const std::vector<Vector> models = {initial_parameters(model, Random(1)),
                                       initial_parameters(model, Random(2))};
   const std::vector<std::span<const float>> views(models.begin(), models.end());
-  ASSERT_TRUE(export_models(*make_exporter(model), views, folder_).ok());
+  ASSERT_TRUE(export_models(*make_script_exporter(model), views, folder_).ok());
 
   const MadeUpData data(c.task, 3, Random(3));
   const auto ours = make_reference_model(model);

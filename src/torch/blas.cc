@@ -1,4 +1,4 @@
-#include "learn/blas.h"
+#include "torch/blas.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-#include "learn/torch_twins.h"
+#include "torch/torch_twins.h"
 
 #include "base/check.h"
-#include "learn/tensors.h"
+#include "torch/tensors.h"
 
 namespace tessera::twins {
 namespace {

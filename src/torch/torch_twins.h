@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "learn/torch.h"
+#include "torch/libtorch.h"
 
 namespace tessera::twins {
 

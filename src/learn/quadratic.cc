@@ -1,8 +1,11 @@
-#include "node/quadratic.h"
+#include "learn/quadratic.h"
+
+#include <fmt/format.h>
 
 #include <cmath>
 
 #include "base/check.h"
+#include "learn/learning.h"
 
 namespace tessera {
 
@@ -58,6 +61,20 @@ std::vector<Score> QuadraticEvaluator::evaluate(std::span<const NodeId>,
                       .loss = trainer_.distance_to_optimum(model)});
   }
   return scores;
+}
+
+void make_quadratic(const LearningOptions& options, Learning& learning) {
+  Options own(options.model);
+  QuadraticOptions toy{.nodes = options.nodes, .seed = options.seed};
+  toy.dimension = static_cast<std::size_t>(own.integer("dimension", 100, between(1, 1e9)));
+  toy.learning_rate = static_cast<float>(own.number("lr", 0.1, above(0)));
+  toy.noise = static_cast<float>(own.number("noise", 0.01, at_least(0)));
+  toy.steps = static_cast<int>(own.integer("steps", 1, between(1, 1e6)));
+  own.done();
+  auto trainer = std::make_unique<Quadratic>(toy);
+  learning.evaluator = std::make_unique<QuadraticEvaluator>(*trainer);
+  learning.trainer = std::move(trainer);
+  learning.description = fmt::format("quadratic toy, {} parameters", toy.dimension);
 }
 
 }  // namespace tessera

@@ -1,0 +1,95 @@
+#include "torch/backend.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "learn/cpu_trainer.h"
+#include "torch/blas.h"
+#include "torch/libtorch.h"
+#include "torch/reference_model.h"
+#include "torch/script_export.h"
+#include "torch/stacked_trainer.h"
+#include "torch/torchscript.h"
+#include "torch/train_bench.h"
+
+namespace tessera {
+namespace {
+
+void require_cuda(int index) {
+  if (!torch::cuda::is_available())
+    throw std::invalid_argument(
+        "device: cuda is not available: this LibTorch was built without it, or there is no NVIDIA "
+        "GPU or driver; use device=cpu");
+  const auto count = static_cast<int>(torch::cuda::device_count());
+  if (index >= count)
+    throw std::invalid_argument(
+        fmt::format("device: there is no GPU {}: {} found, counted from 0", index, count));
+}
+
+Vector initial_of(const Model& model, const LearningOptions& options) {
+  return initial_parameters(model, Random(options.seed).fork("model"));
+}
+
+void learn_stacked(const Model& model, const LearningOptions& options, Learning& learning) {
+  const DeviceOptions& device = options.device;
+  if (device.cuda) require_cuda(device.index);
+  learning.trainer = make_stacked_trainer({.model = model,
+                                           .initial = initial_of(model, options),
+                                           .train = learning.data.train,
+                                           .node_samples = learning.partition.train,
+                                           .sgd = options.training,
+                                           .device = device});
+  learning.evaluator =
+      make_stacked_evaluator({.model = model,
+                              .test = learning.data.test,
+                              .node_samples = test_lists(learning, options.test_samples),
+                              .device = device});
+  learning.description = describe(model.name, model.dimension(),
+                                  device.cuda ? "stacked on the GPU" : "stacked on the CPU");
+}
+
+void learn_with_torch(const Model& model, const LearningOptions& options, Learning& learning) {
+  if (options.device.mode == DeviceOptions::Mode::kStacked)
+    return learn_stacked(model, options, learning);
+  learn_on_cpu({.task = model.task,
+                .initial = initial_of(model, options),
+                .tensors = model.tensors(),
+                .make = [model] { return make_reference_model(model); }},
+               options, learning);
+  learning.description = describe(model.name, model.dimension(), "LibTorch's autograd");
+}
+
+void learn_module(const LearningOptions& options, Learning& learning) {
+  if (options.device.mode != DeviceOptions::Mode::kAuto)
+    throw std::invalid_argument("torchscript: modules train on device=cpu only");
+  const auto module = std::make_shared<ScriptModule>(options.model, learning.data.task);
+  learn_on_cpu({.task = module->task(),
+                .initial = module->initial(),
+                .tensors = module->tensors(),
+                .make = [module] { return module->make_node_model(); }},
+               options, learning);
+  learning.exporters.push_back(make_script_exporter(module->file()));
+  learning.description = describe("torchscript", module->initial().size(), "LibTorch's autograd");
+}
+
+constexpr std::array kModels = {ModelKind{
+    "torchscript", "torchscript:file=my.pt,loss=cross-entropy",
+    "your own PyTorch model, saved with torch.jit.script(model).save(file)", learn_module}};
+
+}  // namespace
+
+const Backend& torch_backend() {
+  static constexpr Backend kBackend{
+      .name = "LibTorch",
+      .models = kModels,
+      .runs = [](const Model&, const DeviceOptions&) { return true; },
+      .learn = learn_with_torch,
+      .exporter = [](const Model& model) { return make_script_exporter(model); },
+      .prepare = choose_blas_kernel,
+      .bench = bench_training};
+  return kBackend;
+}
+
+}  // namespace tessera

@@ -1,0 +1,127 @@
+// LibTorch's ways to train and evaluate against the CPU layers.
+#include "torch/backend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "learn/testing_world.h"
+
+namespace tessera {
+namespace {
+
+using testing::kNodes;
+using testing::kTests;
+
+struct World : testing::LearningWorld {
+  explicit World(const Task& task) : LearningWorld(task) { backends = {&torch_backend(), 1}; }
+};
+
+// Three ways to the same models: by hand, under autograd, and stacked in chunks of 2, 3 and 5. They
+// draw the same samples; sums differ in their order.
+TEST(TorchTrainers, AgreeOnEveryModel) {
+  for (const testing::Case& c : testing::small_cases()) {
+    const std::string training = "sgd:lr=0.02,batch=4,steps=4,momentum=0.5,weight_decay=0.01";
+    World by_default(c.task);
+    const Learning learning = by_default.learning(c.spec, training, "cpu");
+    const std::vector<float> losses = by_default.run(*learning.trainer, 2);
+    for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked,chunk=2",
+                               "cpu:mode=stacked,chunk=3", "cpu:mode=stacked"}) {
+      World other(c.task);
+      const Learning its = other.learning(c.spec, training, device);
+      const std::vector<float> other_losses = other.run(*its.trainer, 2);
+      EXPECT_LT(largest_gap(other, by_default), 1e-4) << c.spec << " on " << device;
+      for (std::size_t i = 0; i < losses.size(); ++i)
+        EXPECT_NEAR(other_losses[i], losses[i], 1e-3 * std::abs(losses[i]))
+            << c.spec << " on " << device;
+    }
+  }
+}
+
+TEST(TorchTrainers, DoNotMindWhoElseTrains) {
+  const testing::Case c = testing::small_cases()[3];
+  for (const char* device : {"cpu:mode=reference"}) {
+    World world(c.task);
+    const Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=3", device, 2);
+    world.run(*learning.trainer, 1);
+    Vector alone = learning.trainer->initial_model();
+    TrainJob job{3, alone, Random(4).fork("node", 3).fork("round", 0)};
+    learning.trainer->train({&job, 1});
+    EXPECT_EQ(alone, world.models[3]) << device;
+  }
+}
+
+TEST(TorchEvaluators, Agree) {
+  for (const testing::Case& c : testing::small_cases()) {
+    World world(c.task);
+    const Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=6", "cpu");
+    world.run(*learning.trainer, 2);
+    const std::vector<Score> expected = world.scores(*learning.evaluator);
+    for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked,chunk=2"}) {
+      const Learning its = world.learning(c.spec, "sgd", device);
+      const std::vector<Score> scores = world.scores(*its.evaluator);
+      ASSERT_EQ(scores.size(), kNodes);
+      for (std::size_t i = 0; i < kNodes; ++i) {
+        EXPECT_NEAR(scores[i].loss, expected[i].loss, 1e-4) << c.spec << " on " << device;
+        // Two outputs that differ by rounding may change places now and then.
+        EXPECT_NEAR(scores[i].accuracy, expected[i].accuracy, 2.5 / kTests)
+            << c.spec << " on " << device;
+      }
+    }
+  }
+}
+
+// A model that has diverged is a result: NaN, nothing right, and its neighbours untouched.
+TEST(TorchEvaluators, ScoreADivergedModelAsNotANumber) {
+  for (const testing::Case& c : testing::small_cases())
+    for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked"}) {
+      World world(c.task);
+      const Learning learning = world.learning(c.spec, "sgd", device, 2, 64);
+      world.run(*learning.trainer, 1);
+      const std::vector<Score> healthy = world.scores(*learning.evaluator);
+      std::fill(world.models[1].begin(), world.models[1].end(),
+                std::numeric_limits<float>::quiet_NaN());
+      const std::vector<Score> scores = world.scores(*learning.evaluator);
+      EXPECT_TRUE(std::isnan(scores[1].loss)) << c.spec << " on " << device;
+      EXPECT_EQ(scores[1].accuracy, 0) << c.spec << " on " << device;
+      EXPECT_EQ(scores[0].loss, healthy[0].loss) << c.spec << " on " << device;
+      TrainJob job{1, world.models[1], Random(1)};
+      learning.trainer->train({&job, 1});
+      EXPECT_TRUE(std::isnan(job.loss)) << c.spec << " on " << device;
+    }
+}
+
+// Users 0-3 belong to node 0 and so on: each node is tested on its own list.
+TEST(TorchEvaluators, TestNodesOnTheirOwnSamples) {
+  const Task task = testing::ratings(7, 9);
+  World world(task);
+  for (std::uint32_t node = 0; node < kNodes; ++node)
+    world.partition.test.push_back({node * 3, node * 3 + 1, node * 100 + 7});
+  world.partition.test[4].resize(1);
+  for (const char* device : {"cpu:mode=stacked"}) {
+    const Learning learning = world.learning("matrix-factorization:factors=6", "sgd", device);
+    world.run(*learning.trainer, 1);
+    const std::vector<Score> scores = world.scores(*learning.evaluator);
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      double squares = 0, right = 0;
+      for (const std::uint32_t sample : world.partition.test[node]) {
+        float pair[2];
+        const float target = world.data.test->get(sample, pair);
+        double predicted = 0;
+        for (std::size_t i = 0; i < 6; ++i)
+          predicted += double{world.models[node][static_cast<std::size_t>(pair[0]) * 6 + i]} *
+                       double{world.models[node][(7 + static_cast<std::size_t>(pair[1])) * 6 + i]};
+        squares += (predicted - double{target}) * (predicted - double{target});
+        right += std::abs(std::clamp(predicted, 0.5, 5.0) - double{target}) <= 0.5;
+      }
+      const auto count = static_cast<double>(world.partition.test[node].size());
+      EXPECT_NEAR(scores[node].loss, std::sqrt(squares / count), 1e-5) << device;
+      EXPECT_DOUBLE_EQ(scores[node].accuracy, right / count) << device;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
