@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
@@ -111,9 +112,9 @@ struct Taps {
 
 void Convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
               float* out) {
-  const std::size_t pad = s.kernel / 2;
-  for (std::size_t pixel = 0; pixel < s.pixels(); ++pixel) {
-    const std::size_t y = pixel / s.width, x = pixel % s.width;
+  const std::size_t pad = s.kernel / 2, across_all = s.out_width();
+  for (std::size_t pixel = 0; pixel < s.out_pixels(); ++pixel) {
+    const std::size_t y = pixel / across_all * s.stride, x = pixel % across_all * s.stride;
     const Taps down(y, s.height, s.kernel), across(x, s.width, s.kernel);
     for_columns(s.outputs, [&](std::size_t column, auto vectors) {
       for_rows(s.batch, [&](std::size_t sample, auto rows) {
@@ -132,33 +133,77 @@ void Convolve(const ConvShape& s, const float* in, const float* weights, const f
   }
 }
 
+// One tap of one line of d_out: the pixels from `first` to before `last` meet the image. With
+// stride 1 they are neighbours in both, and their samples are one run.
+struct LineOfTap {
+  std::size_t first, last;
+  LineOfTap(const ConvShape& s, std::size_t kx)
+      : first(kx < s.kernel / 2 ? (s.kernel / 2 - kx + s.stride - 1) / s.stride : 0),
+        last(s.width + s.kernel / 2 > kx
+                 ? std::min(s.out_width(), (s.width + s.kernel / 2 - kx + s.stride - 1) / s.stride)
+                 : 0) {}
+};
+
 void ConvolveWeights(const ConvShape& s, const float* in, const float* d_out, float* d_weights) {
   std::memset(d_weights, 0, s.weights() * sizeof(float));
   const std::size_t pad = s.kernel / 2, taps = s.kernel * s.kernel;
   // One line of d_out at a time: it and the lines of `in` it meets stay in the nearest cache while
   // every tap uses them.
-  for (std::size_t y = 0; y < s.height; ++y) {
-    const Taps down(y, s.height, s.kernel);
+  for (std::size_t y = 0; y < s.out_height(); ++y) {
+    const Taps down(y * s.stride, s.height, s.kernel);
     for (std::size_t tap = down.first * s.kernel; tap < std::min(taps, down.last * s.kernel);
          ++tap) {
-      const std::size_t kx = tap % s.kernel, from_y = y + tap / s.kernel - pad;
-      const std::size_t first = kx < pad ? pad - kx : 0;
-      const std::size_t last = s.width + pad > kx ? std::min(s.width, s.width + pad - kx) : 0;
+      const std::size_t kx = tap % s.kernel, from_y = y * s.stride + tap / s.kernel - pad;
+      const auto [first, last] = LineOfTap(s, kx);
       if (first >= last) continue;
-      const float* const left = in + (from_y * s.width + first + kx - pad) * s.batch * s.inputs;
-      const float* const right = d_out + (y * s.width + first) * s.batch * s.outputs;
+      const std::size_t runs = s.stride == 1 ? 1 : last - first;
+      const std::size_t count = (last - first) / runs * s.batch;
+      const float* const left =
+          in + (from_y * s.width + first * s.stride + kx - pad) * s.batch * s.inputs;
+      const float* const right = d_out + (y * s.out_width() + first) * s.batch * s.outputs;
       for_columns(s.outputs, [&](std::size_t column, auto vectors) {
         for_rows(s.inputs, [&](std::size_t channel, auto rows) {
           Tile<rows(), vectors()> tile;
           float* const sums = d_weights + (tap * s.inputs + channel) * s.outputs + column;
           tile.load(sums, s.outputs);
-          tile.accumulate({left + channel, 1, s.inputs}, right + column, s.outputs,
-                          (last - first) * s.batch);
+          for (std::size_t run = 0; run < runs; ++run)
+            tile.accumulate({left + run * s.stride * s.batch * s.inputs + channel, 1, s.inputs},
+                            right + run * s.batch * s.outputs + column, s.outputs, count);
           tile.store(sums, s.outputs);
         });
       });
     }
   }
+}
+
+// Where a tap that reaches place `at` of the input stands in the output, or nowhere.
+HWY_INLINE bool reaches(std::size_t at, std::size_t tap, const ConvShape& s, std::size_t extent,
+                        std::size_t& place) {
+  const std::size_t centre = at + s.kernel / 2;
+  if (centre < tap || (centre - tap) % s.stride != 0) return false;
+  place = (centre - tap) / s.stride;
+  return place < extent;
+}
+
+void ConvolveInputs(const ConvShape& s, const float* d_out, const float* turned, float* d_in) {
+  const std::size_t taps = s.kernel * s.kernel, block = s.inputs * s.outputs;
+  for (std::size_t pixel = 0; pixel < s.pixels(); ++pixel)
+    for_columns(s.inputs, [&](std::size_t column, auto vectors) {
+      for_rows(s.batch, [&](std::size_t sample, auto rows) {
+        Tile<rows(), vectors()> tile;
+        tile.fill(nullptr);
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          std::size_t y = 0, x = 0;
+          if (!reaches(pixel / s.width, tap / s.kernel, s, s.out_height(), y) ||
+              !reaches(pixel % s.width, tap % s.kernel, s, s.out_width(), x))
+            continue;
+          tile.accumulate(
+              {d_out + ((y * s.out_width() + x) * s.batch + sample) * s.outputs, s.outputs, 1},
+              turned + (taps - 1 - tap) * block + column, s.inputs, s.outputs);
+        }
+        tile.store(d_in + (pixel * s.batch + sample) * s.inputs + column, s.inputs);
+      });
+    });
 }
 
 void ConvolveFirst(const ConvShape& s, const float* in, const float* weights, const float* bias,
@@ -312,6 +357,7 @@ namespace tessera {
 
 HWY_EXPORT(Convolve);
 HWY_EXPORT(ConvolveWeights);
+HWY_EXPORT(ConvolveInputs);
 HWY_EXPORT(ConvolveFirst);
 HWY_EXPORT(ConvolveFirstWeights);
 HWY_EXPORT(Linear);
@@ -326,6 +372,13 @@ void convolve(const ConvShape& shape, const float* in, const float* weights, con
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,
                       float* d_weights) {
   HWY_DYNAMIC_DISPATCH(ConvolveWeights)(shape, in, d_out, d_weights);
+}
+
+void convolve_inputs(const ConvShape& shape, const float* d_out, const float* turned, float* d_in) {
+  if (shape.stride != 1) return HWY_DYNAMIC_DISPATCH(ConvolveInputs)(shape, d_out, turned, d_in);
+  ConvShape back = shape;
+  std::swap(back.inputs, back.outputs);
+  convolve(back, d_out, turned, nullptr, d_in);
 }
 
 void convolve_first(const ConvShape& shape, const float* in, const float* weights,

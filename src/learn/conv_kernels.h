@@ -1,5 +1,6 @@
 // Convolutions and linear layers for one node on one CPU thread, forward and backward. All of them
-// are one loop: a tile of 8 rows by two vectors of sums stays in registers while
+// are one matrix product (GEMM) without im2col's copy of the image: a tile of 8 rows by two vectors
+// of sums stays in registers while
 //
 //   sum[row][column] += a[row, k] * b[k, column]
 //
@@ -19,13 +20,16 @@
 
 namespace tessera {
 
-// A convolution of stride 1 with an odd square kernel and zero padding kernel / 2.
+// A convolution with an odd square kernel and zero padding kernel / 2.
 struct ConvShape {
   std::size_t height = 0, width = 0, batch = 0;
   std::size_t inputs = 0, outputs = 0;  // `outputs` must be a multiple of 16.
-  std::size_t kernel = 0;
+  std::size_t kernel = 0, stride = 1;
 
   std::size_t pixels() const { return height * width; }
+  std::size_t out_height() const { return (height + stride - 1) / stride; }
+  std::size_t out_width() const { return (width + stride - 1) / stride; }
+  std::size_t out_pixels() const { return out_height() * out_width(); }
   std::size_t weights() const { return kernel * kernel * inputs * outputs; }
 };
 
@@ -35,13 +39,15 @@ void convolve(const ConvShape& shape, const float* in, const float* weights, con
 // d_weights = the gradient with respect to the weights. `inputs` must be a multiple of 16 here.
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,
                       float* d_weights);
-// The weights for which convolve(d_out) yields the gradient with respect to `in`: turned by 180
-// degrees, inputs and outputs swapped.
+// The weights convolve_inputs() reads: turned by 180 degrees, inputs and outputs swapped, so that
+// with stride 1 the gradient with respect to `in` is convolve(d_out).
 void turn_weights(const ConvShape& shape, const float* weights, float* turned);
+// d_in = the gradient with respect to `in`. `inputs` must be a multiple of 16 here.
+void convolve_inputs(const ConvShape& shape, const float* d_out, const float* turned, float* d_in);
 
-// The same two for a net's first layer, whose few input channels would leave most of a tile empty:
-// rows are neighbouring pixels of one sample, and `in` is laid out [height][batch][padded
-// width][inputs], zeros written at both ends of each line.
+// The first two for a net's first layer of stride 1, whose few input channels would leave most of a
+// tile empty: rows are neighbouring pixels of one sample, and `in` is laid out
+// [height][batch][padded width][inputs], zeros written at both ends of each line.
 void convolve_first(const ConvShape& shape, const float* in, const float* weights,
                     const float* bias, float* out);
 void convolve_first_weights(const ConvShape& shape, const float* in, const float* d_out,
@@ -63,6 +69,8 @@ void convolve(const ConvShape& shape, const float* in, const float* weights, con
               float* out);
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,
                       float* d_weights);
+// From the weights as they are.
+void convolve_inputs(const ConvShape& shape, const float* d_out, const float* weights, float* d_in);
 void linear(const LinearShape& shape, const float* in, const float* weights, const float* bias,
             float* out);
 }  // namespace plain

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "learn/conv_block.h"
 #include "learn/testing.h"
 #include "math/simd.h"
 
@@ -14,12 +13,11 @@ namespace {
 using testing::normals;
 using testing::relative_gap;
 
-// Whole tiles, parts of tiles, one sample, images smaller than the kernel.
-const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},
-                             {5, 7, 3, 16, 16, 5},
-                             {1, 2, 1, 16, 48, 5},
-                             {6, 6, 11, 32, 32, 3},
-                             {4, 4, 9, 16, 32, 1}};
+// Whole tiles, parts of tiles, one sample, images smaller than the kernel, strides.
+const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},    {5, 7, 3, 16, 16, 5},
+                             {1, 2, 1, 16, 48, 5},    {6, 6, 11, 32, 32, 3},
+                             {4, 4, 9, 16, 32, 1},    {9, 9, 8, 16, 32, 3, 2},
+                             {8, 5, 3, 32, 16, 1, 2}, {7, 8, 2, 16, 16, 5, 3}};
 
 struct Operands {
   Vector in, weights, bias, d_out;
@@ -27,7 +25,7 @@ struct Operands {
       : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
         weights(normals(s.weights(), Random(2))),
         bias(normals(s.outputs, Random(3))),
-        d_out(normals(s.pixels() * s.batch * s.outputs, Random(4))) {}
+        d_out(normals(s.out_pixels() * s.batch * s.outputs, Random(4))) {}
 };
 
 TEST(Convolve, EqualsTheFormulaOnEveryTarget) {
@@ -73,16 +71,28 @@ TEST(ConvolveFirst, EqualsTheFormulaOnEveryTarget) {
   }
 }
 
-// <convolve(x), g> = <x, convolve back(g)>: the definition of the gradient with respect to x.
-TEST(TurnWeights, MakeTheConvolutionItsOwnAdjoint) {
+TEST(ConvolveInputs, EqualsTheFormulaOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    for (const ConvShape& shape : kShapes) {
+      const Operands o(shape);
+      Vector d_in(o.in.size()), expected(o.in.size()), turned(o.weights.size());
+      turn_weights(shape, o.weights.data(), turned.data());
+      convolve_inputs(shape, o.d_out.data(), turned.data(), d_in.data());
+      plain::convolve_inputs(shape, o.d_out.data(), o.weights.data(), expected.data());
+      EXPECT_LT(relative_gap(d_in, expected), 4e-6) << target << " height " << shape.height;
+    }
+  }
+}
+
+// <convolve(x), g> = <x, convolve_inputs(g)>: the definition of the gradient with respect to x.
+TEST(ConvolveInputs, IsTheAdjointOfTheConvolution) {
   for (const ConvShape& shape : kShapes) {
     const Operands o(shape);
     Vector out(o.d_out.size()), d_in(o.in.size()), turned(o.weights.size());
     convolve(shape, o.in.data(), o.weights.data(), nullptr, out.data());
     turn_weights(shape, o.weights.data(), turned.data());
-    ConvShape back = shape;
-    std::swap(back.inputs, back.outputs);
-    convolve(back, o.d_out.data(), turned.data(), nullptr, d_in.data());
+    convolve_inputs(shape, o.d_out.data(), turned.data(), d_in.data());
     double forth = 0, and_back = 0, scale = 0;
     for (std::size_t i = 0; i < out.size(); ++i) forth += double{out[i]} * double{o.d_out[i]};
     for (std::size_t i = 0; i < d_in.size(); ++i) and_back += double{d_in[i]} * double{o.in[i]};

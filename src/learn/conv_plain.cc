@@ -8,15 +8,15 @@ namespace {
 template <typename Body>
 void for_taps(const ConvShape& s, Body body) {
   const std::size_t pad = s.kernel / 2;
-  for (std::size_t y = 0; y < s.height; ++y)
-    for (std::size_t x = 0; x < s.width; ++x)
-      for (std::size_t ky = 0; ky < s.kernel; ++ky)
-        for (std::size_t kx = 0; kx < s.kernel; ++kx) {
-          const bool inside =
-              y + ky >= pad && y + ky < s.height + pad && x + kx >= pad && x + kx < s.width + pad;
-          if (inside)
-            body(y * s.width + x, ky * s.kernel + kx, (y + ky - pad) * s.width + x + kx - pad);
-        }
+  for (std::size_t out = 0; out < s.out_pixels(); ++out) {
+    const std::size_t y = out / s.out_width() * s.stride, x = out % s.out_width() * s.stride;
+    for (std::size_t ky = 0; ky < s.kernel; ++ky)
+      for (std::size_t kx = 0; kx < s.kernel; ++kx) {
+        const bool inside =
+            y + ky >= pad && y + ky < s.height + pad && x + kx >= pad && x + kx < s.width + pad;
+        if (inside) body(out, ky * s.kernel + kx, (y + ky - pad) * s.width + x + kx - pad);
+      }
+  }
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ namespace plain {
 
 void convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
               float* out) {
-  for (std::size_t i = 0; i < s.pixels() * s.batch * s.outputs; ++i)
+  for (std::size_t i = 0; i < s.out_pixels() * s.batch * s.outputs; ++i)
     out[i] = bias ? bias[i % s.outputs] : 0.0f;
   for_taps(s, [&](std::size_t pixel, std::size_t tap, std::size_t from) {
     for (std::size_t n = 0; n < s.batch; ++n)
@@ -58,6 +58,18 @@ void convolve_weights(const ConvShape& s, const float* in, const float* d_out, f
         for (std::size_t o = 0; o < s.outputs; ++o)
           d_weights[(tap * s.inputs + c) * s.outputs + o] +=
               in[(from * s.batch + n) * s.inputs + c] *
+              d_out[(pixel * s.batch + n) * s.outputs + o];
+  });
+}
+
+void convolve_inputs(const ConvShape& s, const float* d_out, const float* weights, float* d_in) {
+  for (std::size_t i = 0; i < s.pixels() * s.batch * s.inputs; ++i) d_in[i] = 0;
+  for_taps(s, [&](std::size_t pixel, std::size_t tap, std::size_t from) {
+    for (std::size_t n = 0; n < s.batch; ++n)
+      for (std::size_t c = 0; c < s.inputs; ++c)
+        for (std::size_t o = 0; o < s.outputs; ++o)
+          d_in[(from * s.batch + n) * s.inputs + c] +=
+              weights[(tap * s.inputs + c) * s.outputs + o] *
               d_out[(pixel * s.batch + n) * s.outputs + o];
   });
 }

@@ -9,15 +9,16 @@
 #include "base/table.h"
 #include "data/datasets.h"
 #include "data/views.h"
+#include "learn/cpu_net.h"
 #include "learn/cpu_trainer.h"
-#include "learn/node_model.h"
 
 namespace tessera {
 namespace {
 
 [[noreturn]] void refuse_without_torch(std::string_view what, std::string_view remedy) {
   throw std::invalid_argument(
-      fmt::format("{} needs LibTorch, and this program was built without it: build the preset "
+      fmt::format("{} needs LibTorch, and this program was built without it: "
+                  "build the preset "
                   "'release', or use {}",
                   what, remedy));
 }
@@ -25,14 +26,12 @@ namespace {
 void require_samples(const Learning& learning) {
   for (std::size_t node = 0; node < learning.partition.train.size(); ++node)
     if (learning.partition.train[node].empty())
-      throw std::invalid_argument(fmt::format(
-          "node {} has no training samples: use fewer nodes, or another partition", node));
+      throw std::invalid_argument(
+          fmt::format("node {} has no training samples: use fewer nodes, or "
+                      "another partition",
+                      node));
   if (!learning.data.test || learning.data.test->size() == 0)
     throw std::invalid_argument(fmt::format("data {} has no test samples", learning.data.name));
-}
-
-bool on_cpu_layers(const Model& model, const DeviceOptions& device) {
-  return device.mode == DeviceOptions::Mode::kAuto && make_net(model, 1) != nullptr;
 }
 
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
@@ -40,7 +39,7 @@ void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Lea
   learn_on_cpu({.task = model.task,
                 .initial = initial_parameters(model, Random(options.seed).fork("model")),
                 .tensors = model.tensors(),
-                .make = [model, batch_max] { return make_net(model, batch_max); }},
+                .make = [model, batch_max] { return make_cpu_net(model, batch_max); }},
                options, learning);
   learning.description = describe(model.name, model.dimension(), "CPU layers");
 }
@@ -48,13 +47,11 @@ void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Lea
 void learn_layers(const Model& model, const LearningOptions& options, Learning& learning) {
   for (const Backend& backend : options.backends)
     learning.exporters.push_back(backend.exporter(model));
-  if (on_cpu_layers(model, options.device)) return learn_on_cpu_layers(model, options, learning);
+  if (options.device.mode == DeviceOptions::Mode::kAuto)
+    return learn_on_cpu_layers(model, options, learning);
   for (const Backend& backend : options.backends)
-    if (backend.runs(model, options.device)) return backend.learn(model, options, learning);
-  refuse_without_torch(options.device.mode == DeviceOptions::Mode::kAuto
-                           ? fmt::format("model={}", options.model.name)
-                           : "this device",
-                       "another model on device=cpu");
+    if (backend.runs(options.device)) return backend.learn(model, options, learning);
+  refuse_without_torch("this device", "device=cpu");
 }
 
 Learning fill_in(Learning learning, const LearningOptions& options) {

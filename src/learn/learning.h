@@ -51,7 +51,7 @@ struct Learning {
 struct Backend {
   std::string_view name{};
   std::span<const ModelKind> models{};
-  bool (*runs)(const Model& model, const DeviceOptions& device) = nullptr;
+  bool (*runs)(const DeviceOptions& device) = nullptr;
   // `learning` comes with its data and exporters; the rest is filled in.
   void (*learn)(const Model& model, const LearningOptions& options, Learning& learning) = nullptr;
   std::unique_ptr<Exporter> (*exporter)(const Model& model) = nullptr;

@@ -19,7 +19,6 @@ using World = testing::LearningWorld;
 // Any number of threads gives the same bits, of models, losses and scores.
 TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
   for (const testing::Case& c : testing::small_cases()) {
-    if (!make_net(build_model(c.spec, c.task), 1)) continue;
     std::vector<std::vector<Vector>> models;
     std::vector<std::vector<float>> losses;
     std::vector<double> accuracies;
@@ -53,7 +52,6 @@ TEST(Trainers, DoNotMindWhoElseTrains) {
 
 TEST(Trainers, LearnWhatIsThereToLearn) {
   for (const testing::Case& c : testing::small_cases()) {
-    if (!make_net(build_model(c.spec, c.task), 1)) continue;
     // Ratings are drawn at random here: a model can only learn them by heart.
     const bool by_heart = c.task.kind == Task::Kind::kRatings;
     const bool slow = c.task.kind == Task::Kind::kTokens;
@@ -77,7 +75,6 @@ TEST(Trainers, LearnWhatIsThereToLearn) {
 TEST(Evaluators, ScoreADivergedModelAsNotANumber) {
   for (const testing::Case& c : testing::small_cases())
     for (const char* device : {"cpu"}) {
-      if (!make_net(build_model(c.spec, c.task), 1)) continue;
       World world(c.task);
       const Learning learning = world.learning(c.spec, "sgd", device, 2, 64);
       world.run(*learning.trainer, 1);
@@ -92,6 +89,36 @@ TEST(Evaluators, ScoreADivergedModelAsNotANumber) {
       learning.trainer->train({&job, 1});
       EXPECT_TRUE(std::isnan(job.loss)) << c.spec << " on " << device;
     }
+}
+
+// Users 0-3 belong to node 0 and so on: each node is tested on its own list.
+TEST(Evaluators, TestNodesOnTheirOwnSamples) {
+  const Task task = testing::ratings(7, 9);
+  World world(task);
+  for (std::uint32_t node = 0; node < kNodes; ++node)
+    world.partition.test.push_back({node * 3, node * 3 + 1, node * 100 + 7});
+  world.partition.test[4].resize(1);
+  for (const char* device : {"cpu"}) {
+    const Learning learning = world.learning("matrix-factorization:factors=6", "sgd", device);
+    world.run(*learning.trainer, 1);
+    const std::vector<Score> scores = world.scores(*learning.evaluator);
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      double squares = 0, right = 0;
+      for (const std::uint32_t sample : world.partition.test[node]) {
+        float pair[2];
+        const float target = world.data.test->get(sample, pair);
+        double predicted = 0;
+        for (std::size_t i = 0; i < 6; ++i)
+          predicted += double{world.models[node][static_cast<std::size_t>(pair[0]) * 6 + i]} *
+                       double{world.models[node][(7 + static_cast<std::size_t>(pair[1])) * 6 + i]};
+        squares += (predicted - double{target}) * (predicted - double{target});
+        right += std::abs(std::clamp(predicted, 0.5, 5.0) - double{target}) <= 0.5;
+      }
+      const auto count = static_cast<double>(world.partition.test[node].size());
+      EXPECT_NEAR(scores[node].loss, std::sqrt(squares / count), 1e-5) << device;
+      EXPECT_DOUBLE_EQ(scores[node].accuracy, right / count) << device;
+    }
+  }
 }
 
 TEST(Evaluators, TakeASubsetThatIsTheSameEveryTime) {

@@ -23,8 +23,8 @@ void for_weights(std::size_t gates, std::size_t inputs, Move move) {
 
 LstmLevel::LstmLevel(const Model& model, const Layer& layer, std::size_t level,
                      std::size_t batch_max)
-    : inputs_(level == 0 ? layer.inputs : layer.outputs),
-      units_(layer.outputs),
+    : inputs_(level == 0 ? std::get<Lstm>(layer.kind).inputs : std::get<Lstm>(layer.kind).units),
+      units_(std::get<Lstm>(layer.kind).units),
       steps_(layer.in[0]),
       batch_(batch_max) {
   CHECK(units_ % kPanel == 0);

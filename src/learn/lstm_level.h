@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-#include "learn/conv_block.h"
+#include "learn/floats.h"
 #include "learn/model.h"
 #include "learn/panel_product.h"
 

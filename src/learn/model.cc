@@ -1,21 +1,11 @@
 #include "learn/model.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
 
 namespace tessera {
 namespace {
-
-Initial uniform(double bound) {
-  return {Initial::Kind::kUniform, bound};
-}
-Initial constant(double value) {
-  return {Initial::Kind::kConstant, value};
-}
 
 double draw(Initial initial, Random& random) {
   switch (initial.kind) {
@@ -52,18 +42,24 @@ Vector initial_parameters(const Model& model, const Random& random) {
   return flat;
 }
 
-ModelBuilder::ModelBuilder(std::string name, const Task& task)
-    : shape_(task.shape), target_(&model_.layers) {
+ModelBuilder::ModelBuilder(std::string name, const Task& task) : shape_(task.shape) {
   model_.name = std::move(name);
   model_.task = task;
 }
 
-Layer& ModelBuilder::append(Layer::Kind kind) {
-  Layer& layer = target_->emplace_back();
-  layer.kind = kind;
-  layer.in = shape_;
-  layer.first_parameter = model_.parameters.size();
-  return layer;
+// What comes in and where the parameters begin is noted before `add` changes both.
+template <typename Add>
+ModelBuilder& ModelBuilder::append(Add add) {
+  Layer layer{.in = shape_, .first_parameter = model_.parameters.size()};
+  layer.kind = add();
+  layers_.push_back(std::move(layer));
+  return *this;
+}
+
+std::vector<Layer> ModelBuilder::branch(const std::function<void()>& add) {
+  std::vector<Layer> outside = std::exchange(layers_, {});
+  add();
+  return std::exchange(layers_, std::move(outside));
 }
 
 void ModelBuilder::parameter(std::string name, std::vector<std::int64_t> shape, Initial initial) {
@@ -75,128 +71,55 @@ void ModelBuilder::parameter(std::string name, std::vector<std::int64_t> shape, 
 
 ModelBuilder& ModelBuilder::convolution(std::string_view name, std::uint32_t outputs,
                                         std::uint32_t kernel, std::uint32_t stride) {
-  CHECK(shape_.size() == 3);
-  CHECK(kernel % 2 == 1);
-  Layer& layer = append(Layer::Kind::kConvolution);
-  layer.inputs = shape_[0];
-  layer.outputs = outputs;
-  layer.kernel = kernel;
-  layer.stride = stride;
-  const Initial initial = uniform(1 / std::sqrt(double{1} * shape_[0] * kernel * kernel));
-  parameter(fmt::format("{}.weight", name), {outputs, shape_[0], kernel, kernel}, initial);
-  parameter(fmt::format("{}.bias", name), {outputs}, initial);
-  shape_ = {outputs, (shape_[1] + stride - 1) / stride, (shape_[2] + stride - 1) / stride};
-  return *this;
+  return append([&] {
+    return add_convolution(*this, name, {.outputs = outputs, .kernel = kernel, .stride = stride});
+  });
 }
 
 ModelBuilder& ModelBuilder::group_norm(std::string_view name, std::uint32_t groups) {
-  CHECK(shape_.size() == 3);
-  CHECK(shape_[0] % groups == 0);
-  Layer& layer = append(Layer::Kind::kGroupNorm);
-  layer.inputs = layer.outputs = shape_[0];
-  layer.groups = groups;
-  parameter(fmt::format("{}.weight", name), {shape_[0]}, constant(1));
-  parameter(fmt::format("{}.bias", name), {shape_[0]}, constant(0));
-  return *this;
+  return append([&] { return add_group_norm(*this, name, groups); });
 }
 
 ModelBuilder& ModelBuilder::relu() {
-  append(Layer::Kind::kRelu);
-  return *this;
+  return append([] { return Relu(); });
 }
 
 ModelBuilder& ModelBuilder::max_pool() {
-  CHECK(shape_.size() == 3);
-  append(Layer::Kind::kMaxPool);
-  shape_ = {shape_[0], shape_[1] / 2, shape_[2] / 2};
-  return *this;
+  return append([&] { return add_max_pool(*this); });
 }
 
 ModelBuilder& ModelBuilder::mean_pool() {
-  CHECK(shape_.size() == 3);
-  append(Layer::Kind::kMeanPool);
-  shape_ = {shape_[0]};
-  return *this;
+  return append([&] { return add_mean_pool(*this); });
 }
 
 ModelBuilder& ModelBuilder::linear(std::string_view name, std::uint32_t outputs) {
-  Layer& layer = append(Layer::Kind::kLinear);
-  layer.inputs = 1;
-  for (const std::uint32_t extent : shape_) layer.inputs *= extent;
-  layer.outputs = outputs;
-  const Initial initial = uniform(1 / std::sqrt(double{1} * layer.inputs));
-  parameter(fmt::format("{}.weight", name), {outputs, layer.inputs}, initial);
-  parameter(fmt::format("{}.bias", name), {outputs}, initial);
-  shape_ = {outputs};
-  return *this;
+  return append([&] { return add_linear(*this, name, outputs); });
 }
 
 ModelBuilder& ModelBuilder::embedding(std::string_view name, std::uint32_t rows,
                                       std::uint32_t width) {
-  CHECK(shape_.size() == 1);
-  Layer& layer = append(Layer::Kind::kEmbedding);
-  layer.inputs = rows;
-  layer.outputs = width;
-  parameter(fmt::format("{}.weight", name), {rows, width}, {Initial::Kind::kNormal, 1});
-  shape_.push_back(width);
-  return *this;
+  return append([&] { return add_embedding(*this, name, {.rows = rows, .width = width}); });
 }
 
-ModelBuilder& ModelBuilder::lstm(std::string_view name, std::uint32_t units, std::uint32_t layers) {
-  CHECK(shape_.size() == 2);
-  Layer& layer = append(Layer::Kind::kLstm);
-  layer.inputs = shape_[1];
-  layer.outputs = units;
-  layer.groups = layers;
-  const Initial initial = uniform(1 / std::sqrt(double{1} * units));
-  for (std::uint32_t level = 0; level < layers; ++level) {
-    const std::uint32_t inputs = level == 0 ? shape_[1] : units;
-    parameter(fmt::format("{}.weight_ih_l{}", name, level), {4 * units, inputs}, initial);
-    parameter(fmt::format("{}.weight_hh_l{}", name, level), {4 * units, units}, initial);
-    parameter(fmt::format("{}.bias_ih_l{}", name, level), {4 * units}, initial);
-    parameter(fmt::format("{}.bias_hh_l{}", name, level), {4 * units}, initial);
-  }
-  shape_[1] = units;
-  return *this;
+ModelBuilder& ModelBuilder::lstm(std::string_view name, std::uint32_t units, std::uint32_t levels) {
+  return append([&] { return add_lstm(*this, name, {.units = units, .levels = levels}); });
 }
 
 ModelBuilder& ModelBuilder::factorization(std::uint32_t users, std::uint32_t items,
                                           std::uint32_t width) {
-  Layer& layer = append(Layer::Kind::kFactorization);
-  layer.inputs = users;
-  layer.outputs = width;
-  parameter("user_factors.weight", {users, width}, uniform(0.05));
-  parameter("item_factors.weight", {items, width}, uniform(0.05));
-  shape_ = {1};
-  return *this;
+  return append(
+      [&] { return add_factorization(*this, {.users = users, .items = items, .width = width}); });
 }
 
-ModelBuilder& ModelBuilder::residual_block(std::string_view name, std::uint32_t outputs,
-                                           std::uint32_t stride, std::uint32_t groups) {
-  Layer block;
-  block.kind = Layer::Kind::kResidual;
-  block.in = shape_;
-  block.first_parameter = model_.parameters.size();
-  std::vector<Layer>* const outside = std::exchange(target_, &block.body);
-  convolution(fmt::format("{}.conv1", name), outputs, 3, stride);
-  group_norm(fmt::format("{}.gn1", name), groups).relu();
-  convolution(fmt::format("{}.conv2", name), outputs, 3);
-  group_norm(fmt::format("{}.gn2", name), groups);
-  if (shape_ != block.in) {
-    const std::vector<std::uint32_t> after = std::exchange(shape_, block.in);
-    target_ = &block.shortcut;
-    convolution(fmt::format("{}.shortcut.0", name), outputs, 1, stride);
-    group_norm(fmt::format("{}.shortcut.1", name), groups);
-    CHECK(shape_ == after);
-  }
-  target_ = outside;
-  target_->push_back(std::move(block));
+ModelBuilder& ModelBuilder::residual_block(std::string_view name, const ResidualBlock& block) {
+  append([&] { return add_residual(*this, name, block); });
   return relu();
 }
 
 Model ModelBuilder::done() {
   CHECK(shape_.size() == 1);
   model_.outputs = shape_[0];
+  model_.layers = std::move(layers_);
   return std::move(model_);
 }
 

@@ -1,21 +1,34 @@
 // What a model is, as plain data: a list of layers and the list of its parameters. A node's model
 // is one flat vector of floats; every parameter is a row-major piece of it, in the order of
 // PyTorch's state_dict, so that the vector of the same torch.nn module is the same vector. The list
-// is read by three interpreters: the stacked layers (LibTorch, K nodes at once, any device), the
-// hand-written convolutional net (one node, CPU) and the exporter. None of the models listed here
-// has buffers; what TorchScript modules do with theirs is said in torchscript.h.
+// is read by the CPU layers (cpu_chain.h) and, in torch/, by the stacked layers and the exporter.
+// None of the models listed here has buffers; what TorchScript modules do with theirs is said in
+// torch/torchscript.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/random.h"
 #include "data/dataset.h"
+#include "learn/layers/convolution.h"
+#include "learn/layers/embedding.h"
+#include "learn/layers/factorization.h"
+#include "learn/layers/group_norm.h"
+#include "learn/layers/linear.h"
+#include "learn/layers/lstm.h"
+#include "learn/layers/max_pool.h"
+#include "learn/layers/mean_pool.h"
+#include "learn/layers/relu.h"
+#include "learn/layers/residual.h"
 
 namespace tessera {
 
@@ -24,8 +37,18 @@ namespace tessera {
 struct Initial {
   enum class Kind { kUniform, kNormal, kConstant };
   Kind kind = Kind::kConstant;
-  double value = 0;  // The bound of the uniform, the deviation of the normal, or the constant.
+  double value = 0;  // The bound of the uniform, the deviation of the normal, or
+                     // the constant.
 };
+inline Initial uniform(double bound) {
+  return {Initial::Kind::kUniform, bound};
+}
+inline Initial normal(double deviation) {
+  return {Initial::Kind::kNormal, deviation};
+}
+inline Initial constant(double value) {
+  return {Initial::Kind::kConstant, value};
+}
 
 struct Parameter {
   std::string name{};  // As in PyTorch: "conv1.weight".
@@ -35,29 +58,13 @@ struct Parameter {
   Initial initial{};
 };
 
+// A layer as plain data. What a kind of layer is, and how it works on the CPU, is in its own file.
 struct Layer {
-  enum class Kind {
-    kConvolution,    // `outputs` channels, square `kernel`, zero padding kernel/2, `stride`.
-    kGroupNorm,      // `groups` groups of channels.
-    kRelu,           //
-    kMaxPool,        // 2x2, stride 2; a last odd row or column is dropped.
-    kMeanPool,       // Each channel becomes its mean.
-    kLinear,         // Flattens what comes in, channels first.
-    kEmbedding,      // Whole numbers below `inputs` become vectors of `outputs`.
-    kLstm,           // `groups` layers of `outputs` units over a sequence; yields all outputs.
-    kFactorization,  // (user, item) becomes the dot product of two rows of `outputs` numbers.
-    kResidual,       // body(x) + shortcut(x).
-  };
-  Kind kind = Kind::kRelu;
-  std::uint32_t inputs = 0;
-  std::uint32_t outputs = 0;
-  std::uint32_t kernel = 0;
-  std::uint32_t stride = 1;
-  std::uint32_t groups = 0;
+  std::variant<Convolution, GroupNorm, Relu, MaxPool, MeanPool, Linear, Embedding, Lstm,
+               Factorization, Residual>
+      kind{};
   std::vector<std::uint32_t> in{};  // The shape of one sample as it comes in.
   std::size_t first_parameter = 0;  // In Model::parameters; a layer's own follow one another.
-  std::vector<Layer> body{};        // Residual only.
-  std::vector<Layer> shortcut{};    // Residual only; empty adds x itself.
 };
 
 struct Model {
@@ -90,18 +97,24 @@ class ModelBuilder {
   ModelBuilder& embedding(std::string_view name, std::uint32_t rows, std::uint32_t width);
   ModelBuilder& lstm(std::string_view name, std::uint32_t units, std::uint32_t layers);
   ModelBuilder& factorization(std::uint32_t users, std::uint32_t items, std::uint32_t width);
-  // conv-norm-relu-conv-norm plus x, or plus conv1x1-norm of x where the shape changes, then relu.
-  ModelBuilder& residual_block(std::string_view name, std::uint32_t outputs, std::uint32_t stride,
-                               std::uint32_t groups);
+  // A residual (residual.h), then relu.
+  ModelBuilder& residual_block(std::string_view name, const ResidualBlock& block);
   Model done();
 
- private:
-  Layer& append(Layer::Kind kind);
+  // For the layers' own files: what comes in and, once a layer is added, goes out.
+  const std::vector<std::uint32_t>& shape() const { return shape_; }
+  void reshape(std::vector<std::uint32_t> shape) { shape_ = std::move(shape); }
   void parameter(std::string name, std::vector<std::int64_t> shape, Initial initial);
+  // What `add` appends goes into a list of its own.
+  std::vector<Layer> branch(const std::function<void()>& add);
+
+ private:
+  template <typename Add>
+  ModelBuilder& append(Add add);
 
   Model model_;
   std::vector<std::uint32_t> shape_;
-  std::vector<Layer>* target_;  // Where layers go: the model's list, or a residual's branch.
+  std::vector<Layer> layers_;
 };
 
 }  // namespace tessera

@@ -100,9 +100,9 @@ Model resnet8(const Task& task, Options& options) {
       .convolution("conv1", 16, 3)
       .group_norm("gn1", groups)
       .relu()
-      .residual_block("block1", 16, 1, groups)
-      .residual_block("block2", 32, 2, groups)
-      .residual_block("block3", 64, 2, groups)
+      .residual_block("block1", {.outputs = 16, .stride = 1, .groups = groups})
+      .residual_block("block2", {.outputs = 32, .stride = 2, .groups = groups})
+      .residual_block("block3", {.outputs = 64, .stride = 2, .groups = groups})
       .mean_pool()
       .linear("fc", task.classes)
       .done();
@@ -148,7 +148,8 @@ Model matrix_factorization(const Task& task, Options& options) {
 
 constexpr std::array kModels = {
     ModelKind{"gn-lenet", "gn-lenet",
-              "three 5x5 convolutions with group norm, one linear layer (CIFAR-10: 89,834)",
+              "three 5x5 convolutions with group norm, one linear layer "
+              "(CIFAR-10: 89,834)",
               gn_lenet},
     ModelKind{"matrix-factorization", "matrix-factorization:factors=20",
               "dot product of a user's and an item's factors (MovieLens: 206,680)",

@@ -1,7 +1,6 @@
-// One node's model at work on one thread of the CPU. There are the hand-written nets (for images
-// and for sequences), the reference that runs the stacked layers under autograd
-// (reference_model.h), and a user's TorchScript module (torchscript.h). A trainer keeps one per
-// thread and moves nodes' vectors in and out of it.
+// One node's model at work on one thread of the CPU: the CPU layers (cpu_net.h) here, LibTorch's
+// autograd and a user's TorchScript module in torch/. A trainer keeps one per thread and moves
+// nodes' vectors in and out of it.
 //
 // A model may keep its parameters in an order of its own while it works ("working order"), because
 // the layout PyTorch stores is not the one that is fast. SGD acts on each number alone, so it can
@@ -9,9 +8,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <utility>
 
 #include "learn/model.h"
 
@@ -45,21 +42,5 @@ class NodeModel {
   // outputs() numbers per sample: logits, or the predicted target.
   virtual void predict(const Batch& batch, std::span<float> out) = 0;
 };
-
-// Mean cross-entropy of logits by rows, or mean squared error where task.classes is 0. Both write
-// the gradient over the outputs.
-float loss_and_gradient(const Task& task, std::span<float> outputs, std::span<const float> targets);
-
-// The net of hand-written kernels, or nothing where the model has a layer it does not know. A batch
-// of more than `batch_max` samples is more than its memory was laid out for.
-std::unique_ptr<NodeModel> make_conv_net(const Model& model, std::size_t batch_max);
-// The same for sequences.
-std::unique_ptr<NodeModel> make_recurrent_net(const Model& model, std::size_t batch_max);
-
-// Whichever of the two knows the model, or nothing.
-inline std::unique_ptr<NodeModel> make_net(const Model& model, std::size_t batch_max) {
-  auto net = make_conv_net(model, batch_max);
-  return net ? std::move(net) : make_recurrent_net(model, batch_max);
-}
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <variant>
 
 #include "torch/tensors.h"
 
@@ -141,13 +142,16 @@ std::size_t floats_in(const std::vector<std::uint32_t>& shape) {
 std::size_t activations_in(const std::vector<Layer>& layers) {
   std::size_t count = 0;
   for (const Layer& layer : layers) {
-    count += floats_in(layer.in) + activations_in(layer.body) + activations_in(layer.shortcut);
+    count += floats_in(layer.in);
+    if (const auto* const residual = std::get_if<Residual>(&layer.kind))
+      count += activations_in(residual->body) + activations_in(residual->shortcut);
     // What goes in is counted; what comes out is the next layer's, but for the gates of an LSTM.
-    if (layer.kind == Layer::Kind::kLstm) count += 12 * layer.groups * layer.in[0] * layer.outputs;
-    // A convolution leaves its columns too.
-    if (layer.kind == Layer::Kind::kConvolution)
-      count += std::size_t{layer.kernel} * layer.kernel * floats_in(layer.in) +
-               std::size_t{layer.outputs} * layer.in[1] * layer.in[2] / layer.stride / layer.stride;
+    if (const auto* const lstm = std::get_if<Lstm>(&layer.kind))
+      count += 12 * lstm->levels * layer.in[0] * lstm->units;
+    // A convolution leaves its columns (im2col) too.
+    if (const auto* const conv = std::get_if<Convolution>(&layer.kind))
+      count += std::size_t{conv->kernel} * conv->kernel * floats_in(layer.in) +
+               std::size_t{conv->outputs} * layer.in[1] * layer.in[2] / conv->stride / conv->stride;
   }
   return count;
 }

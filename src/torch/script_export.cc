@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <variant>
 
 #include "base/check.h"
 #include "torch/script_model.h"
@@ -29,58 +30,62 @@ std::string member(const Model& model, const Layer& layer, std::size_t i) {
 void write_layers(const Model& model, const std::vector<Layer>& layers, const std::string& x,
                   std::string& code);
 
-std::string lstm_call(const Model& model, const Layer& layer, const std::string& x) {
-  std::string weights;
-  for (std::size_t i = 0; i < 4 * layer.groups; ++i)
-    weights += fmt::format("{}{}", i == 0 ? "" : ", ", member(model, layer, i));
-  return fmt::format(
-      "torch.lstm({0}, [torch.zeros([{1}, {0}.size(0), {2}], device={0}.device), "
-      "torch.zeros([{1}, {0}.size(0), {2}], device={0}.device)], [{3}], True, {1}, 0.0, False, "
-      "False, True)[0]",
-      x, layer.groups, layer.outputs, weights);
-}
+// The expression of one layer. A residual writes its branches into `code` first.
+struct Call {
+  const Model& model;
+  const Layer& layer;
+  const std::string& x;
+  std::string& code;
 
-std::string call(const Model& model, const Layer& layer, const std::string& x, std::string& code) {
-  using Kind = Layer::Kind;
-  const auto at = [&](std::size_t i) { return member(model, layer, i); };
-  switch (layer.kind) {
-    case Kind::kConvolution:
-      return fmt::format("torch.conv2d({0}, {1}, {2}, [{3}, {3}], [{4}, {4}], [1, 1], 1)", x, at(0),
-                         at(1), layer.stride, layer.kernel / 2);
-    case Kind::kGroupNorm:
-      return fmt::format("torch.group_norm({}, {}, {}, {}, 1e-05, True)", x, layer.groups, at(0),
-                         at(1));
-    case Kind::kRelu:
-      return fmt::format("torch.relu({})", x);
-    case Kind::kMaxPool:
-      return fmt::format("torch.max_pool2d({}, [2, 2])", x);
-    case Kind::kMeanPool:
-      return fmt::format("torch.mean({}, [2, 3])", x);
-    case Kind::kLinear:
-      return fmt::format("torch.addmm({}, torch.flatten({}, 1), torch.t({}))", at(1), x, at(0));
-    case Kind::kEmbedding:
-      return fmt::format("torch.embedding({}, {}.long())", at(0), x);
-    case Kind::kLstm:
-      return lstm_call(model, layer, x);
-    case Kind::kFactorization:
-      return fmt::format(
-          "torch.sum(torch.embedding({1}, {0}[:, 0].long()) * torch.embedding({2}, {0}[:, "
-          "1].long()), 1)",
-          x, at(0), at(1));
-    case Kind::kResidual:
-      code += fmt::format("    {0}_body = {0}\n    {0}_skip = {0}\n", x);
-      write_layers(model, layer.body, x + "_body", code);
-      write_layers(model, layer.shortcut, x + "_skip", code);
-      return fmt::format("{0}_body + {0}_skip", x);
+  std::string at(std::size_t i) const { return member(model, layer, i); }
+
+  std::string operator()(const Convolution& convolution) const {
+    return fmt::format("torch.conv2d({0}, {1}, {2}, [{3}, {3}], [{4}, {4}], [1, 1], 1)", x, at(0),
+                       at(1), convolution.stride, convolution.kernel / 2);
   }
-  CHECK(!"a kind of layer");
-  return {};
-}
+  std::string operator()(const GroupNorm& norm) const {
+    return fmt::format("torch.group_norm({}, {}, {}, {}, 1e-05, True)", x, norm.groups, at(0),
+                       at(1));
+  }
+  std::string operator()(const Relu&) const { return fmt::format("torch.relu({})", x); }
+  std::string operator()(const MaxPool&) const {
+    return fmt::format("torch.max_pool2d({}, [2, 2])", x);
+  }
+  std::string operator()(const MeanPool&) const { return fmt::format("torch.mean({}, [2, 3])", x); }
+  std::string operator()(const Linear&) const {
+    return fmt::format("torch.addmm({}, torch.flatten({}, 1), torch.t({}))", at(1), x, at(0));
+  }
+  std::string operator()(const Embedding&) const {
+    return fmt::format("torch.embedding({}, {}.long())", at(0), x);
+  }
+  std::string operator()(const Lstm& lstm) const {
+    std::string weights;
+    for (std::size_t i = 0; i < 4 * lstm.levels; ++i)
+      weights += fmt::format("{}{}", i == 0 ? "" : ", ", at(i));
+    return fmt::format(
+        "torch.lstm({0}, [torch.zeros([{1}, {0}.size(0), {2}], device={0}.device), "
+        "torch.zeros([{1}, {0}.size(0), {2}], device={0}.device)], [{3}], True, {1}, 0.0, False, "
+        "False, True)[0]",
+        x, lstm.levels, lstm.units, weights);
+  }
+  std::string operator()(const Factorization&) const {
+    return fmt::format(
+        "torch.sum(torch.embedding({1}, {0}[:, 0].long()) * torch.embedding({2}, {0}[:, "
+        "1].long()), 1)",
+        x, at(0), at(1));
+  }
+  std::string operator()(const Residual& residual) const {
+    code += fmt::format("    {0}_body = {0}\n    {0}_skip = {0}\n", x);
+    write_layers(model, residual.body, x + "_body", code);
+    write_layers(model, residual.shortcut, x + "_skip", code);
+    return fmt::format("{0}_body + {0}_skip", x);
+  }
+};
 
 void write_layers(const Model& model, const std::vector<Layer>& layers, const std::string& x,
                   std::string& code) {
   for (const Layer& layer : layers) {
-    const std::string result = call(model, layer, x, code);
+    const std::string result = std::visit(Call{model, layer, x, code}, layer.kind);
     code += fmt::format("    {} = {}\n", x, result);
   }
 }

@@ -1,12 +1,11 @@
 #include "torch/stacked_layers.h"
 
-#include "base/check.h"
+#include <variant>
+
 #include "torch/column_convolution.h"
 
 namespace tessera::stacked {
 namespace {
-
-using Kind = Layer::Kind;
 
 // What a layer sees: its own description, the parameters of all nodes, and how many those are.
 struct Context {
@@ -16,26 +15,34 @@ struct Context {
   const Tensor& parameter(std::size_t i) const { return parameters[layer.first_parameter + i]; }
 };
 
-Tensor convolution(const Context& c, const Tensor& x) {
+Tensor apply(const Convolution& convolution, const Context& c, const Tensor& x) {
   // While learning, many small groups are faster as columns. Not while evaluating: batches are
   // large there, and so would the columns be.
   const bool shared_samples = x.size(1) == c.parameter(0).size(2);
-  if (at::GradMode::is_enabled() && c.layer.stride == 1 && !shared_samples)
+  if (at::GradMode::is_enabled() && convolution.stride == 1 && !shared_samples)
     return column_convolution(x, c.parameter(0), c.parameter(1));
   const Tensor weight = c.parameter(0).flatten(0, 1);  // [K outputs, inputs, kernel, kernel]
   const std::int64_t groups = x.size(1) / weight.size(1);
-  const std::vector<std::int64_t> stride(2, c.layer.stride), padding(2, c.layer.kernel / 2),
+  const std::vector<std::int64_t> stride(2, convolution.stride), padding(2, convolution.kernel / 2),
       dilation(2, 1);
   return torch::conv2d(x, weight, c.parameter(1).flatten(), stride, at::IntArrayRef(padding),
                        dilation, groups);
 }
 
-Tensor group_norm(const Context& c, const Tensor& x) {
-  return torch::group_norm(x, c.nodes * c.layer.groups, c.parameter(0).flatten(),
+Tensor apply(const GroupNorm& norm, const Context& c, const Tensor& x) {
+  return torch::group_norm(x, c.nodes * norm.groups, c.parameter(0).flatten(),
                            c.parameter(1).flatten(), 1e-5);
 }
 
-Tensor mean_pool(const Context& c, const Tensor& x) {
+Tensor apply(const Relu&, const Context&, const Tensor& x) {
+  return torch::relu(x);
+}
+
+Tensor apply(const MaxPool&, const Context&, const Tensor& x) {
+  return torch::max_pool2d(x, {2, 2});
+}
+
+Tensor apply(const MeanPool&, const Context& c, const Tensor& x) {
   return x.mean({2, 3}).view({x.size(0), c.nodes, -1}).transpose(0, 1);
 }
 
@@ -47,7 +54,7 @@ Tensor by_node(const Context& c, const Tensor& x) {
   return x.reshape({x.size(0), x.size(1) / channels, -1}).transpose(0, 1).expand({c.nodes, -1, -1});
 }
 
-Tensor linear(const Context& c, const Tensor& x) {
+Tensor apply(const Linear&, const Context& c, const Tensor& x) {
   return torch::baddbmm(c.parameter(1).unsqueeze(1), by_node(c, x), c.parameter(0).transpose(1, 2));
 }
 
@@ -61,11 +68,11 @@ Tensor rows_of(const Tensor& table, const Tensor& chosen) {
   return torch::embedding(table.flatten(0, 1), chosen + start);
 }
 
-Tensor embedding(const Context& c, const Tensor& x) {
+Tensor apply(const Embedding&, const Context& c, const Tensor& x) {
   return rows_of(c.parameter(0), x).transpose(0, 1);
 }
 
-Tensor factorization(const Context& c, const Tensor& x) {
+Tensor apply(const Factorization&, const Context& c, const Tensor& x) {
   const Tensor users = rows_of(c.parameter(0), x.select(2, 0));
   const Tensor items = rows_of(c.parameter(1), x.select(2, 1));
   return (users * items).sum(2, /*keepdim=*/true).transpose(0, 1);
@@ -93,49 +100,25 @@ Tensor lstm_level(const Tensor& x, const Tensor* weights) {
   return torch::stack(states, 2);
 }
 
-Tensor lstm(const Context& c, Tensor x) {
-  for (std::size_t level = 0; level < c.layer.groups; ++level)
+Tensor apply(const Lstm& lstm, const Context& c, Tensor x) {
+  for (std::size_t level = 0; level < lstm.levels; ++level)
     x = lstm_level(x, &c.parameter(4 * level));
   return x;
 }
 
 Tensor run(const std::vector<Layer>& layers, const Parameters& parameters, Tensor x);
 
-Tensor residual(const Context& c, const Tensor& x) {
-  return run(c.layer.body, c.parameters, x) +
-         (c.layer.shortcut.empty() ? x : run(c.layer.shortcut, c.parameters, x));
-}
-
-Tensor apply(const Context& c, const Tensor& x) {
-  switch (c.layer.kind) {
-    case Kind::kConvolution:
-      return convolution(c, x);
-    case Kind::kGroupNorm:
-      return group_norm(c, x);
-    case Kind::kRelu:
-      return torch::relu(x);
-    case Kind::kMaxPool:
-      return torch::max_pool2d(x, {2, 2});
-    case Kind::kMeanPool:
-      return mean_pool(c, x);
-    case Kind::kLinear:
-      return linear(c, x);
-    case Kind::kEmbedding:
-      return embedding(c, x);
-    case Kind::kLstm:
-      return lstm(c, x);
-    case Kind::kFactorization:
-      return factorization(c, x);
-    case Kind::kResidual:
-      return residual(c, x);
-  }
-  CHECK(!"a kind of layer");
-  return x;
+Tensor apply(const Residual& residual, const Context& c, const Tensor& x) {
+  return run(residual.body, c.parameters, x) +
+         (residual.shortcut.empty() ? x : run(residual.shortcut, c.parameters, x));
 }
 
 Tensor run(const std::vector<Layer>& layers, const Parameters& parameters, Tensor x) {
   const std::int64_t nodes = parameters.front().size(0);
-  for (const Layer& layer : layers) x = apply({layer, parameters, nodes}, x);
+  for (const Layer& layer : layers) {
+    const Context context{layer, parameters, nodes};
+    x = std::visit([&](const auto& kind) { return apply(kind, context, x); }, layer.kind);
+  }
   return x;
 }
 

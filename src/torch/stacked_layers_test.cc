@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "learn/cpu_net.h"
 #include "learn/testing.h"
 #include "torch/reference_model.h"
 #include "torch/tensors.h"
@@ -109,40 +110,49 @@ struct Twin {
   std::shared_ptr<twins::Module> module;
 };
 
-// The same flat vector in a torch::nn module: the same outputs and gradients.
+void expect_twin(const Twin& twin, NodeModel& ours, double tolerance) {
+  const Model model = build_model(twin.c.spec, twin.c.task);
+  const Vector flat = initial_parameters(model, Random(8));
+  const MadeUpData data(twin.c.task, kBatch, Random(9));
+  const Batch batch = data.first(kBatch);
+  ours.arrange(flat, ours.parameters());
+  const float our_loss = ours.differentiate(batch);
+  Vector gradient(flat.size());
+  ours.restore(ours.gradient(), gradient);
+
+  twins::load(*twin.module, flat);
+  twin.module->zero_grad();
+  std::vector<std::int64_t> shape(twin.c.task.shape.begin(), twin.c.task.shape.end());
+  shape.insert(shape.begin(), kBatch);
+  const Tensor outputs = twin.module->forward(view_of(batch.features).view(shape));
+  const Tensor targets = view_of(batch.targets);
+  const Tensor loss = twin.c.task.classes > 0
+                          ? torch::cross_entropy_loss(outputs, targets.to(torch::kInt64))
+                          : torch::mse_loss(outputs, targets);
+  loss.backward();
+  EXPECT_NEAR(our_loss, loss.item<float>(), 1e-5) << twin.c.spec;
+  EXPECT_LT(relative_gap(gradient, twins::gradients(*twin.module)), tolerance) << twin.c.spec;
+  Vector predicted(kBatch * ours.outputs()), expected(predicted.size());
+  ours.predict(batch, predicted);
+  copy_to(outputs, expected);
+  EXPECT_LT(relative_gap(predicted, expected), 1e-5) << twin.c.spec;
+}
+
+// The same flat vector in a torch::nn module: the same outputs and gradients, of the layers under
+// autograd and of the CPU layers.
 TEST(StackedLayers, EqualTheModelsWrittenWithModules) {
   const std::vector<Twin> all = {
       {{"gn-lenet", testing::images(3, 32, 10)}, twins::gn_lenet(32, 3, 10)},
       {{"celeba-cnn", testing::images(3, 84, 2)}, twins::celeba_cnn(84, 2)},
       {{"femnist-cnn", testing::images(1, 28, 62)}, twins::femnist_cnn(28, 62)},
       {{"lstm", testing::tokens(80, 92)}, twins::lstm(80, 92)},
+      {{"resnet8", testing::images(3, 32, 10)}, twins::resnet8(3, 10, 4)},
       {{"matrix-factorization", testing::ratings(61, 97)},
        twins::matrix_factorization(61, 97, 20)}};
   for (const Twin& twin : all) {
     const Model model = build_model(twin.c.spec, twin.c.task);
-    const Vector flat = initial_parameters(model, Random(8));
-    const MadeUpData data(twin.c.task, kBatch, Random(9));
-    const Batch batch = data.first(kBatch);
-
-    const auto ours = make_reference_model(model);
-    ours->arrange(flat, ours->parameters());
-    const float our_loss = ours->differentiate(batch);
-
-    twins::load(*twin.module, flat);
-    std::vector<std::int64_t> shape(twin.c.task.shape.begin(), twin.c.task.shape.end());
-    shape.insert(shape.begin(), kBatch);
-    const Tensor outputs = twin.module->forward(view_of(batch.features).view(shape));
-    const Tensor targets = view_of(batch.targets);
-    const Tensor loss = twin.c.task.classes > 0
-                            ? torch::cross_entropy_loss(outputs, targets.to(torch::kInt64))
-                            : torch::mse_loss(outputs, targets);
-    loss.backward();
-    EXPECT_NEAR(our_loss, loss.item<float>(), 1e-5) << twin.c.spec;
-    EXPECT_LT(relative_gap(ours->gradient(), twins::gradients(*twin.module)), 2e-5) << twin.c.spec;
-    Vector predicted(kBatch * ours->outputs()), expected(predicted.size());
-    ours->predict(batch, predicted);
-    copy_to(outputs, expected);
-    EXPECT_LT(relative_gap(predicted, expected), 1e-5) << twin.c.spec;
+    expect_twin(twin, *make_reference_model(model), 2e-5);
+    expect_twin(twin, *make_cpu_net(model, kBatch), 5e-5);
   }
 }
 

@@ -100,6 +100,51 @@ struct Lstm final : Module {
   }
 };
 
+struct BasicBlock final : nn::Module {
+  nn::Conv2d conv1, conv2;
+  nn::GroupNorm gn1, gn2;
+  nn::Sequential shortcut;
+  BasicBlock(int in, int out, int stride, int groups)
+      : conv1(nn::Conv2dOptions(in, out, 3).stride(stride).padding(1)),
+        conv2(same(out, out, 3)),
+        gn1(groups, out),
+        gn2(groups, out) {
+    register_module("conv1", conv1);
+    register_module("gn1", gn1);
+    register_module("conv2", conv2);
+    register_module("gn2", gn2);
+    if (in == out && stride == 1) return;
+    shortcut->push_back(nn::Conv2d(nn::Conv2dOptions(in, out, 1).stride(stride)));
+    shortcut->push_back(nn::GroupNorm(groups, out));
+    register_module("shortcut", shortcut);
+  }
+  torch::Tensor forward(const torch::Tensor& x) {
+    const torch::Tensor body = gn2(conv2(torch::relu(gn1(conv1(x)))));
+    return torch::relu(body + (shortcut->is_empty() ? x : shortcut->forward(x)));
+  }
+};
+
+struct Resnet8 final : Module {
+  nn::Conv2d conv1;
+  nn::GroupNorm gn1;
+  std::shared_ptr<BasicBlock> block1, block2, block3;
+  nn::Linear fc;
+  Resnet8(int channels, int classes, int groups)
+      : conv1(same(channels, 16, 3)), gn1(groups, 16), fc(64, classes) {
+    register_module("conv1", conv1);
+    register_module("gn1", gn1);
+    block1 = register_module("block1", std::make_shared<BasicBlock>(16, 16, 1, groups));
+    block2 = register_module("block2", std::make_shared<BasicBlock>(16, 32, 2, groups));
+    block3 = register_module("block3", std::make_shared<BasicBlock>(32, 64, 2, groups));
+    register_module("fc", fc);
+  }
+  torch::Tensor forward(torch::Tensor x) override {
+    x = torch::relu(gn1(conv1(x)));
+    x = block3->forward(block2->forward(block1->forward(x)));
+    return fc(x.mean({2, 3}));
+  }
+};
+
 struct MatrixFactorization final : Module {
   nn::Embedding user_factors, item_factors;
   MatrixFactorization(int users, int items, int factors)
@@ -126,6 +171,9 @@ std::shared_ptr<Module> femnist_cnn(int side, int classes) {
 }
 std::shared_ptr<Module> lstm(int length, int vocabulary) {
   return std::make_shared<Lstm>(length, vocabulary);
+}
+std::shared_ptr<Module> resnet8(int channels, int classes, int groups) {
+  return std::make_shared<Resnet8>(channels, classes, groups);
 }
 std::shared_ptr<Module> matrix_factorization(int users, int items, int factors) {
   return std::make_shared<MatrixFactorization>(users, items, factors);

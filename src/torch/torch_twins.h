@@ -1,5 +1,5 @@
 // The papers' models written the way a PyTorch user would, with torch::nn modules: what the stacked
-// layers and the hand-written net are compared with, in tests and by the benchmark. They know
+// layers and the CPU layers are compared with, in tests and by the benchmark. They know
 // nothing of our layers; only names and order agree.
 #pragma once
 
@@ -18,6 +18,7 @@ std::shared_ptr<Module> gn_lenet(int side, int channels, int classes);
 std::shared_ptr<Module> celeba_cnn(int side, int classes);
 std::shared_ptr<Module> femnist_cnn(int side, int classes);
 std::shared_ptr<Module> lstm(int length, int vocabulary);
+std::shared_ptr<Module> resnet8(int channels, int classes, int groups);
 std::shared_ptr<Module> matrix_factorization(int users, int items, int factors);
 
 // A flat vector into the module's parameters, in state_dict order, and their gradients out of it.

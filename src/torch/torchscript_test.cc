@@ -129,8 +129,8 @@ TEST_F(TorchScript, RunsThroughTrainerEvaluatorAndExporter) {
         data, partition,
         {.model = parse_spec("torchscript:file=" + save_normed(4, 3)),
          .training = parse_training("sgd:lr=0.1,batch=10,steps=20,weight_decay=0.001"),
-         .backends = {&torch_backend(), 1},
-         .threads = threads});
+         .threads = threads,
+         .backends = {&torch_backend(), 1}});
     std::vector<Vector>& models = results.emplace_back(3, learning.trainer->initial_model());
     std::vector<std::span<const float>> views(models.begin(), models.end());
     const std::vector<NodeId> nodes = {0, 1, 2};

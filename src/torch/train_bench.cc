@@ -8,6 +8,7 @@
 
 #include "data/stores.h"
 #include "data/views.h"
+#include "learn/cpu_net.h"
 #include "learn/learning.h"
 #include "learn/models.h"
 #include "learn/node_model.h"
@@ -43,10 +44,12 @@ struct Samples {
 Samples made_up(const Task& task, std::size_t count) {
   Random random(5);
   Samples samples{Vector(count * task.features()), Vector(count)};
-  for (float& value : samples.features)
-    value = static_cast<float>(
-        task.vocabulary > 0 ? static_cast<double>(random.below(task.vocabulary)) : random.normal());
-  for (float& value : samples.targets) value = static_cast<float>(random.below(task.classes));
+  const auto below = [&](std::uint32_t end) { return static_cast<float>(random.below(end)); };
+  for (std::size_t i = 0; i < samples.features.size(); ++i)
+    samples.features[i] = task.kind == Task::Kind::kRatings ? below(i % 2 ? task.items : task.users)
+                          : task.vocabulary > 0             ? below(task.vocabulary)
+                                                            : static_cast<float>(random.normal());
+  for (float& value : samples.targets) value = below(task.classes > 0 ? task.classes : 6);
   return samples;
 }
 
@@ -56,14 +59,17 @@ class StockStep {
   StockStep(std::shared_ptr<twins::Module> module, const Task& task, const Samples& samples)
       : module_(std::move(module)),
         optimizer_(module_->parameters(), torch::optim::SGDOptions(double{kLr})),
-        targets_(view_of(samples.targets).to(torch::kInt64)) {
+        classes_(task.classes > 0),
+        targets_(view_of(samples.targets).to(classes_ ? torch::kInt64 : torch::kFloat)) {
     std::vector<std::int64_t> shape(task.shape.begin(), task.shape.end());
     shape.insert(shape.begin(), static_cast<std::int64_t>(samples.targets.size()));
     images_ = view_of(samples.features).view(shape);
   }
   void run() {
     optimizer_.zero_grad();
-    torch::cross_entropy_loss(module_->forward(images_), targets_).backward();
+    const Tensor outputs = module_->forward(images_);
+    (classes_ ? torch::cross_entropy_loss(outputs, targets_) : torch::mse_loss(outputs, targets_))
+        .backward();
     optimizer_.step();
   }
   twins::Module& module() { return *module_; }
@@ -71,6 +77,7 @@ class StockStep {
  private:
   std::shared_ptr<twins::Module> module_;
   torch::optim::SGD optimizer_;
+  bool classes_;
   Tensor images_, targets_;
 };
 
@@ -100,14 +107,14 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   const Model model = build_model(spec, task);
   const Samples samples = made_up(task, kBatch);
   StockStep stock(std::move(module), task, samples);
-  const auto by_hand = make_net(model, kBatch);
+  const auto by_hand = make_cpu_net(model, kBatch);
   const auto reference = make_reference_model(model);
   verify(bench, model, *by_hand, stock, samples);
   verify(bench, model, *reference, stock, samples);
   const std::vector<Contender> contenders = {
       {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
       {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
-      {"our kernels", [&] { step(*by_hand, samples.batch()); }}};
+      {"CPU layers", [&] { step(*by_hand, samples.batch()); }}};
   const std::vector<Timing> times = bench.time_in_turns(contenders);
   for (std::size_t i = 0; i < times.size(); ++i)
     bench.row(fmt::format("{}: {}", model.name, contenders[i].name), times[i], 0,
@@ -232,12 +239,13 @@ struct StepWork {
 StepWork work_of(const Model& model) {
   StepWork work;
   for (const Layer& layer : model.layers) {
-    if (layer.kind == Layer::Kind::kConvolution) {
+    if (const auto* const conv = std::get_if<Convolution>(&layer.kind)) {
       const double pixels = layer.in[1] * layer.in[2],
-                   patch = layer.in[0] * layer.kernel * layer.kernel;
-      work.flops += 3 * 2 * pixels * patch * layer.outputs;
+                   patch = layer.in[0] * conv->kernel * conv->kernel;
+      work.flops += 3 * 2 * pixels * patch * conv->outputs;
     }
-    if (layer.kind == Layer::Kind::kLinear) work.flops += 3 * 2.0 * layer.inputs * layer.outputs;
+    if (const auto* const linear = std::get_if<Linear>(&layer.kind))
+      work.flops += 3 * 2.0 * linear->inputs * linear->outputs;
   }
   work.bytes = 4.0 * sizeof(float) * static_cast<double>(activations_of(model));
   return work;
@@ -272,6 +280,9 @@ void bench_training(Bench& bench) {
   bench_matrix_product(bench);
   bench_steps(bench, "gn-lenet", image_task(3, 32, 10), twins::gn_lenet(32, 3, 10));
   bench_steps(bench, "femnist-cnn", image_task(1, 28, 62), twins::femnist_cnn(28, 62));
+  bench_steps(bench, "resnet8", image_task(3, 32, 10), twins::resnet8(3, 10, 4));
+  const Task ratings{.kind = Task::Kind::kRatings, .shape = {2}, .users = 610, .items = 9'724};
+  bench_steps(bench, "matrix-factorization", ratings, twins::matrix_factorization(610, 9'724, 20));
   if (!is_quick(bench)) {
     bench_steps(bench, "celeba-cnn", image_task(3, 84, 2), twins::celeba_cnn(84, 2));
     const Task text{.kind = Task::Kind::kTokens, .shape = {80}, .classes = 92, .vocabulary = 92};

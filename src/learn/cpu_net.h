@@ -1,0 +1,14 @@
+// A model's layers at work on the CPU, as a NodeModel. Every list of layers runs here; nothing is
+// allocated after construction.
+#pragma once
+
+#include <memory>
+
+#include "learn/node_model.h"
+
+namespace tessera {
+
+// A batch of more than `batch_max` samples is more than its memory was laid out for.
+std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max);
+
+}  // namespace tessera

@@ -1,0 +1,150 @@
+// The CPU layers against plain_model.h: every model of the table, odd and even images, whole and
+// partial batches, and layers that no model of the table has on their own.
+#include "learn/cpu_net.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "learn/plain_model.h"
+#include "learn/testing.h"
+
+namespace tessera {
+namespace {
+
+using testing::MadeUpData;
+using testing::relative_gap;
+
+constexpr std::size_t kBatchMax = 9;
+
+// Norms start at one and zero, where mistakes in their use would not show.
+Vector shaken_parameters(const Model& model) {
+  Vector flat = initial_parameters(model, Random(1));
+  const Vector noise = testing::normals(flat.size(), Random(2));
+  for (std::size_t i = 0; i < flat.size(); ++i) flat[i] += 0.05f * noise[i];
+  return flat;
+}
+
+void expect_plain_outputs(const Model& model, NodeModel& net, const Vector& flat,
+                          const Batch& batch) {
+  const std::vector<double> exact(flat.begin(), flat.end());
+  const std::size_t width = batch.features.size() / batch.size();
+  Vector ours(batch.size() * net.outputs()), expected;
+  for (std::size_t n = 0; n < batch.size(); ++n)
+    for (const double value :
+         plain::predict(model, exact, batch.features.subspan(n * width, width)))
+      expected.push_back(static_cast<float>(value));
+  net.predict(batch, ours);
+  EXPECT_LT(relative_gap(ours, expected), 2e-5) << model.name << " batch " << batch.size();
+}
+
+// A few coordinates of every parameter against the slope of the plain loss.
+void expect_plain_gradient(const Model& model, NodeModel& net, const Vector& flat,
+                           const Batch& batch) {
+  constexpr double kStep = 1e-5;
+  std::vector<double> exact(flat.begin(), flat.end());
+  EXPECT_NEAR(double{net.differentiate(batch)}, plain::loss(model, exact, batch), 1e-4);
+  Vector gradient(flat.size());
+  net.restore(net.gradient(), gradient);
+  Random random(5);
+  for (const Parameter& parameter : model.parameters) {
+    double largest = 1e-3;
+    for (const float value : std::span(gradient).subspan(parameter.offset, parameter.size))
+      largest = std::max(largest, std::abs(double{value}));
+    for (int draw = 0; draw < 2; ++draw) {
+      const std::size_t i = parameter.offset + random.below(parameter.size);
+      const double here = exact[i];
+      exact[i] = here + kStep;
+      const double above = plain::loss(model, exact, batch);
+      exact[i] = here - kStep;
+      const double below = plain::loss(model, exact, batch);
+      exact[i] = here;
+      EXPECT_NEAR(double{gradient[i]}, (above - below) / (2 * kStep), 2e-3 * largest)
+          << model.name << " " << parameter.name << " at " << i - parameter.offset;
+    }
+  }
+}
+
+void expect_agreement(const Model& model) {
+  const auto net = make_cpu_net(model, kBatchMax);
+  const Vector flat = shaken_parameters(model);
+  net->arrange(flat, net->parameters());
+  const MadeUpData data(model.task, kBatchMax, Random(3));
+  // One net sees batches of different sizes in a row, so that nothing of the last one is left.
+  for (const std::size_t batch : {8u, 3u, 9u, 1u})
+    expect_plain_outputs(model, *net, flat, data.first(batch));
+  expect_plain_gradient(model, *net, flat, data.first(3));
+}
+
+class EveryModel : public ::testing::TestWithParam<testing::Case> {};
+
+TEST_P(EveryModel, EqualsItsFormulas) {
+  expect_agreement(build_model(GetParam().spec, GetParam().task));
+}
+INSTANTIATE_TEST_SUITE_P(CpuNet, EveryModel, ::testing::ValuesIn(testing::small_cases()),
+                         [](const auto& info) {
+                           std::string name(info.param.spec.substr(0, info.param.spec.find(':')));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// Not fused: convolutions without pooling, of stride 1 and 2, pooling on its own, ReLU on its own.
+TEST(CpuNet, RunsLayersThatAreNotFused) {
+  expect_agreement(ModelBuilder("loose", testing::images(2, 9, 3))
+                       .convolution("a", 16, 3)
+                       .relu()
+                       .convolution("b", 32, 5, 2)
+                       .max_pool()
+                       .group_norm("c", 4)
+                       .convolution("d", 16, 1)
+                       .relu()
+                       .linear("e", 3)
+                       .done());
+}
+
+TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {
+  const testing::Case c = testing::small_cases()[0];
+  const Model model = build_model(c.spec, c.task);
+  const Vector flat = initial_parameters(model, Random(1));
+  const MadeUpData data(c.task, 8, Random(2)), other(c.task, 5, Random(3));
+  const auto fresh = make_cpu_net(model, 8), used = make_cpu_net(model, 8);
+  fresh->arrange(flat, fresh->parameters());
+  used->arrange(flat, used->parameters());
+  used->differentiate(other.first(5));
+  EXPECT_EQ(used->differentiate(data.first(8)), fresh->differentiate(data.first(8)));
+  EXPECT_TRUE(std::equal(used->gradient().begin(), used->gradient().end(),
+                         fresh->gradient().begin(), fresh->gradient().end()));
+}
+
+TEST(CpuNet, ArrangesAndRestores) {
+  const testing::Case c = testing::small_cases()[0];
+  const Model model = build_model(c.spec, c.task);
+  const Vector flat = initial_parameters(model, Random(1));
+  const auto net = make_cpu_net(model, 1);
+  Vector working(flat.size()), back(flat.size());
+  net->arrange(flat, working);
+  EXPECT_NE(working, flat);
+  net->restore(working, back);
+  EXPECT_EQ(back, flat);
+}
+
+TEST(CpuNet, PassesOnNotANumber) {
+  const testing::Case c = testing::small_cases()[0];
+  const Model model = build_model(c.spec, c.task);
+  const auto net = make_cpu_net(model, 2);
+  const MadeUpData data(c.task, 2, Random(2));
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), 1e38f}) {
+    Vector flat = initial_parameters(model, Random(1));
+    for (const std::size_t i : {0u, 1u}) flat[model.parameters[8].offset + i] = bad;
+    net->arrange(flat, net->parameters());
+    Vector out(2 * net->outputs());
+    net->predict(data.first(2), out);
+    EXPECT_FALSE(std::isfinite(out[0])) << bad;
+    EXPECT_FALSE(std::isfinite(net->differentiate(data.first(2)))) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
