@@ -129,14 +129,6 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   return json.dump(2) + "\n";
 }
 
-void refuse_divergence(const RoundDone& done, double loss, const char* which) {
-  if (std::isfinite(loss)) return;
-  throw std::runtime_error(fmt::format(
-      "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
-      "learning rate, or CHOCO's step",
-      done.node, done.round, which));
-}
-
 std::uint64_t peak_rss_bytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

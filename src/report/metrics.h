@@ -76,8 +76,4 @@ std::string combine_summaries(std::span<const std::string> seeds);
 
 std::uint64_t peak_rss_bytes();  // Of this process.
 
-// Throws std::runtime_error when a model has diverged: no later figure of that run would mean
-// anything.
-void refuse_divergence(const RoundDone& done, double loss, const char* which);
-
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/divergence.h"
 
 namespace tessera {
 namespace {
@@ -34,7 +35,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   for (const RoundDone& one : done) {
     // Training tells first, and tells every round: nothing more is averaged with a model that is
     // lost.
-    refuse_divergence(one, simulation.node(one.node).last_loss(), "training");
+    refuse_divergence(one.node, one.round, simulation.node(one.node).last_loss(), "training");
     if (one.round % every_ != 0 && one.round != last_) continue;
     due.push_back(one);
     nodes.push_back(one.node);
@@ -44,7 +45,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   const std::vector<Score> scores = evaluator_.evaluate(nodes, models);
   for (std::size_t i = 0; i < due.size(); ++i) {
     const auto [node, round] = due[i];
-    refuse_divergence(due[i], scores[i].loss, "test");
+    refuse_divergence(node, round, scores[i].loss, "test");
     Pending& pending = pending_[round];
     if (pending.nodes_done == 0)
       pending = {Pending{.accuracy = std::vector<double>(nodes_),

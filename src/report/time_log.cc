@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/divergence.h"
 
 namespace tessera {
 
@@ -21,7 +22,7 @@ TimeLog::TimeLog(Evaluator& evaluator, std::uint32_t nodes, Duration every, Inst
 // Training tells first, and tells every round: nothing more is averaged with a model that is lost.
 void TimeLog::on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) {
   for (const RoundDone& one : done)
-    refuse_divergence(one, simulation.node(one.node).last_loss(), "training");
+    refuse_divergence(one.node, one.round, simulation.node(one.node).last_loss(), "training");
 }
 
 void TimeLog::sample(const Simulation& simulation) {
@@ -35,7 +36,7 @@ void TimeLog::sample(const Simulation& simulation) {
   std::vector<double> accuracy, loss, train_loss;
   Traffic sent;
   for (NodeId id = 0; id < simulation.node_count(); ++id) {
-    refuse_divergence({id, simulation.node(id).rounds_done()}, scores[id].loss, "test");
+    refuse_divergence(id, simulation.node(id).rounds_done(), scores[id].loss, "test");
     accuracy.push_back(scores[id].accuracy);
     loss.push_back(scores[id].loss);
     train_loss.push_back(simulation.node(id).last_loss());

@@ -1,0 +1,18 @@
+#include "node/divergence.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace tessera {
+
+void refuse_divergence(NodeId node, Round round, double loss, std::string_view which) {
+  if (std::isfinite(loss)) return;
+  throw std::runtime_error(fmt::format(
+      "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
+      "learning rate, or CHOCO's step",
+      node, round, which));
+}
+
+}  // namespace tessera
