@@ -176,8 +176,8 @@ std::unique_ptr<Transport> make_transport(const LiveSettings& settings, const Ro
   options.link.dimension = dimension;
   fit_to_model(options.link, dimension);
   options.link.policy = protocol_kind(settings.plan.protocol).synchronous
-                            ? QueuePolicy::back_pressure
-                            : QueuePolicy::newest_wins;
+                            ? QueuePolicy::kBackPressure
+                            : QueuePolicy::kNewestWins;
   apply_link_options(settings.link, options.link);
   return make_zeromq_transport(std::move(options));
 }
@@ -291,9 +291,9 @@ RunEnd run_live_node(const LiveSettings& settings, const std::string& command) {
   Runtime runtime(std::move(parts), std::move(options));
   restore(runtime, folder, records);
   if (!settings.record.empty()) {
-    EventLogHeader header{.id = id, .config = to_toml(plan)};
-    save_fields(runtime.node(), header.state);
-    save_fields(*lesson.trainer, header.state);
+    const EventLogHeader header{.id = id,
+                                .config = to_toml(plan),
+                                .state = recorded_state(runtime.node(), *lesson.trainer)};
     records.record(std::make_unique<EventLogWriter>(settings.record, header));
   }
   records.say(fmt::format("{} is node {} of {}: {}", settings.name, id, plan.node_count(),

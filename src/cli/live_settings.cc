@@ -85,17 +85,17 @@ void read_file_into(const std::filesystem::path& path, LiveSettings& settings) {
 }
 
 // "1s/10s": the least and the most.
-void take_range(Options& options, std::string_view key, Duration& least, Duration& most) {
+void take_range(Options& options, std::string_view key, Duration& min, Duration& max) {
   const std::vector<std::string> parts = options.words(key, {});
   if (parts.empty()) return;
   if (parts.size() != 2) options.refuse(key, "write the least and the most, such as 1s/10s");
   try {
-    least = parse_duration(parts[0]);
-    most = parse_duration(parts[1]);
+    min = parse_duration(parts[0]);
+    max = parse_duration(parts[1]);
   } catch (const std::invalid_argument& error) {
     options.refuse(key, error.what());
   }
-  if (least <= Duration::zero() || most < least)
+  if (min <= Duration::zero() || max < min)
     options.refuse(key, "the least must be above 0 and no more than the most");
 }
 
@@ -134,13 +134,13 @@ std::string to_toml(const LiveSettings& settings) {
 
 void apply_link_options(std::string_view text, TransportOptions& link) {
   Options options(parse_spec(fmt::format("link{}{}", text.empty() ? "" : ":", text)));
-  link.heartbeat_interval = options.duration("heartbeat", link.heartbeat_interval);
-  if (link.heartbeat_interval <= Duration::zero())
+  link.heartbeat.interval = options.duration("heartbeat", link.heartbeat.interval);
+  if (link.heartbeat.interval <= Duration::zero())
     options.refuse("heartbeat", "time must pass between two heartbeats");
-  take_range(options, "silence", link.silence_floor, link.silence_ceiling);
-  take_range(options, "retry", link.retry_first, link.retry_ceiling);
-  link.queue_bytes = options.size_bytes("queue", link.queue_bytes);
-  link.in_flight_bytes = options.size_bytes("in_flight", link.in_flight_bytes);
+  take_range(options, "silence", link.heartbeat.silence_min, link.heartbeat.silence_max);
+  take_range(options, "retry", link.retry.pause_min, link.retry.pause_max);
+  link.queue_bytes_max = options.size_bytes("queue", link.queue_bytes_max);
+  link.in_flight_bytes_max = options.size_bytes("in_flight", link.in_flight_bytes_max);
   link.slack = options.duration("slack", link.slack);
   link.message_bytes_max = options.size_bytes("message_max", link.message_bytes_max);
   link.linger = options.duration("linger", link.linger);

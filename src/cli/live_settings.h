@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "cli/experiment.h"
-#include "live/link/transport.h"
+#include "live/link/options.h"
 
 namespace tessera {
 

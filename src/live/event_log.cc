@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4c565354;  // "TSVL"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 // As LoggedEvent's variant counts them.
 enum class RecordKind : std::uint8_t { kStarted, kArrived, kWoke, kTraining, kAdoption, kRound };
@@ -159,7 +159,11 @@ Result<EventLogReader> EventLogReader::open(const std::filesystem::path& path) {
   if (!record) return wrong("not an event log, or cut short in its header");
   ByteReader in(*record);
   if (in.get<std::uint32_t>() != kMagic) return wrong("not an event log");
-  if (in.get<std::uint32_t>() != kVersion) return wrong("written by another version");
+  if (const auto version = in.get<std::uint32_t>(); version != kVersion)
+    return wrong(
+        fmt::format("an event log of version {}, where this program reads version {}: "
+                    "replay it with the program that wrote it",
+                    version, kVersion));
   reader.header_.id = in.get<NodeId>();
   reader.header_.config = text_of(in.get_bytes(in.get<std::uint64_t>()));
   const ByteSpan state = in.get_bytes(in.get<std::uint64_t>());

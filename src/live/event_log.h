@@ -27,8 +27,11 @@ namespace tessera {
 struct EventLogHeader {
   NodeId id = 0;
   std::string config{};  // The experiment's TOML.
-  Bytes state{};         // The node's and the trainer's, as saved; empty: from the beginning.
+  Bytes state{};         // As recorded_state() gives it; empty: from the beginning.
 };
+
+// What a log begins with: the node's state and the trainer's.
+Bytes recorded_state(const Node& node, const Trainer& trainer);
 
 struct LoggedTraining {
   float loss = 0;

@@ -1,11 +1,15 @@
 // Drives a node through a recorded log and compares what it does with what it did.
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include "base/archive.h"
 #include "live/event_log.h"
 
 namespace tessera {
 namespace {
+
+void archive_state(Archive& archive, Node& node, Trainer& trainer) {
+  archive(node, trainer);
+}
 
 // A world that only remembers what is to be trained; messages lead nowhere.
 class ReplayedWorld final : public Env {
@@ -17,8 +21,9 @@ class ReplayedWorld final : public Env {
 
   Result<void> restore(ByteSpan state) {
     ByteReader in(state);
-    if (auto loaded = load_fields(*node_, in); !loaded.ok()) return loaded;
-    return load_fields(trainer_, in);
+    Archive archive(in);
+    archive_state(archive, *node_, trainer_);
+    return archive.ok();
   }
 
   Instant now() const override { return now_; }
@@ -86,6 +91,14 @@ class ReplayedWorld final : public Env {
 };
 
 }  // namespace
+
+// Writing changes neither, see save_fields().
+Bytes recorded_state(const Node& node, const Trainer& trainer) {
+  Bytes state;
+  Archive archive(state);
+  archive_state(archive, const_cast<Node&>(node), const_cast<Trainer&>(trainer));
+  return state;
+}
 
 Result<Replay> replay(EventLogReader& log,
                       const std::function<std::unique_ptr<Node>(Vector model)>& make_node,

@@ -57,7 +57,7 @@ TEST(Roster, ComesBackFromItsFile) {
   EXPECT_EQ(read->find("dave"), nullptr);
 }
 
-// Whoever leaves takes the id along: nobody becomes another node because of it.
+// A member that leaves takes its id along, and no other becomes another node because of it.
 TEST(Roster, IdsAreNeverGivenTwice) {
   Roster roster = three();
   ASSERT_TRUE(roster.remove("carol"));

@@ -24,11 +24,6 @@ void RuntimeWorker::post(std::function<void()> job) {
   wake_.notify_one();
 }
 
-bool RuntimeWorker::idle() const {
-  const std::lock_guard lock(mutex_);
-  return !busy_ && jobs_.empty();
-}
-
 void RuntimeWorker::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -36,12 +31,10 @@ void RuntimeWorker::work() {
     if (closing_) return;
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
-    busy_ = true;
     lock.unlock();
     job();
-    job = nullptr;  // What it holds is let go before anyone is told that it is done.
+    job = nullptr;  // What it holds is let go of without the lock.
     lock.lock();
-    busy_ = false;
   }
 }
 

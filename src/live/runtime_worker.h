@@ -18,15 +18,13 @@ class RuntimeWorker {
   RuntimeWorker& operator=(const RuntimeWorker&) = delete;
 
   void post(std::function<void()> job);
-  bool idle() const;
 
  private:
   void work();
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
-  bool busy_ = false;
   bool closing_ = false;
   std::thread thread_;
 };

@@ -24,17 +24,17 @@ Json json_of(const PeerState& peer, Instant now) {
           {"reason", peer.reason},
           {"heard_seconds_ago", seconds_since(peer.last_heard, now)},
           {"deadline_seconds", to_seconds(peer.deadline)},
-          {"queued", peer.queued},
-          {"queued_bytes", peer.queued_bytes},
-          {"unconfirmed_bytes", peer.unconfirmed_bytes},
-          {"window_bytes", peer.window_bytes},
-          {"held_bytes", peer.held_bytes},
-          {"messages_out", peer.messages_out},
-          {"messages_in", peer.messages_in},
-          {"bytes_out", peer.bytes_out},
-          {"bytes_in", peer.bytes_in},
-          {"turned_away", peer.turned_away},
-          {"superseded", peer.superseded},
+          {"queued", peer.out.queued},
+          {"queued_bytes", peer.out.queued_bytes},
+          {"unconfirmed_bytes", peer.out.unconfirmed_bytes},
+          {"window_bytes", peer.out.window_bytes},
+          {"held_bytes", peer.in.held_bytes},
+          {"messages_out", peer.out.messages},
+          {"messages_in", peer.in.messages},
+          {"bytes_out", peer.out.bytes},
+          {"bytes_in", peer.in.bytes},
+          {"turned_away", peer.out.turned_away},
+          {"superseded", peer.out.superseded},
           {"connections", peer.connections}};
 }
 
@@ -43,9 +43,9 @@ struct Totals {
 };
 Totals totals_of(const NodeStatus& status) {
   Totals totals;
-  for (const PeerState& peer : status.peers) {
-    totals.bytes_out += peer.bytes_out;
-    totals.bytes_in += peer.bytes_in;
+  for (const PeerState& peer : status.links.peers) {
+    totals.bytes_out += peer.out.bytes;
+    totals.bytes_in += peer.in.bytes;
     totals.alive += peer.alive();
   }
   return totals;
@@ -93,7 +93,7 @@ void export_counts(Exposition& out, const NodeStatus& status) {
   out.family("refusals_total", "counter", "Messages and connections turned away, by reason.");
   for (const auto& [reason, count] : status.refusals)
     out.sample(static_cast<double>(count), {{"by", "node"}, {"reason", reason}});
-  for (const auto& [reason, count] : status.link_refusals)
+  for (const auto& [reason, count] : status.links.refusals)
     out.sample(static_cast<double>(count), {{"by", "link"}, {"reason", reason}});
   out.family("notes_total", "counter", "Other things the protocol counted.");
   for (const auto& [what, count] : status.notes)
@@ -112,10 +112,10 @@ std::string to_json(const NodeStatus& status) {
                {"rounds", status.rounds},
                {"age", status.age},
                {"seconds", status.seconds},
-               {"evaluated_round", status.evaluated_round},
-               {"accuracy", status.accuracy},
-               {"loss", status.loss},
-               {"train_loss", status.train_loss},
+               {"evaluated_round", status.learning.evaluated_round},
+               {"accuracy", status.learning.accuracy},
+               {"loss", status.learning.loss},
+               {"train_loss", status.learning.train_loss},
                {"messages_sent", status.sent.messages},
                {"bytes_sent", status.sent.bytes},
                {"link_bytes_out", totals.bytes_out},
@@ -124,11 +124,11 @@ std::string to_json(const NodeStatus& status) {
                {"checkpoints", status.checkpoints},
                {"adoptions", status.adoptions},
                {"refusals", status.refusals},
-               {"link_refusals", status.link_refusals},
+               {"link_refusals", status.links.refusals},
                {"notes", status.notes},
                {"peers", Json::array()}};
-  for (const PeerState& peer : status.peers)
-    json["peers"].push_back(json_of(peer, status.asked_at));
+  for (const PeerState& peer : status.links.peers)
+    json["peers"].push_back(json_of(peer, status.links.asked_at));
   return json.dump(2) + "\n";
 }
 
@@ -139,27 +139,28 @@ std::string to_text(const NodeStatus& status) {
   text +=
       fmt::format("{:<10}{}{} in {:.1f} s\n", "round", status.round,
                   status.rounds > 0 ? fmt::format(" of {}", status.rounds) : "", status.seconds);
-  if (status.evaluated_round > 0)
+  if (status.learning.evaluated_round > 0)
     text += fmt::format("{:<10}{:.2f}%, loss {:.4f} after round {}\n", "accuracy",
-                        100 * status.accuracy, status.loss, status.evaluated_round);
+                        100 * status.learning.accuracy, status.learning.loss,
+                        status.learning.evaluated_round);
   text += fmt::format("{:<10}{} in {} messages; on the wire {} out, {} in\n", "sent",
                       show_bytes(static_cast<double>(status.sent.bytes)), status.sent.messages,
                       show_bytes(static_cast<double>(totals.bytes_out)),
                       show_bytes(static_cast<double>(totals.bytes_in)));
   text += counts_text("refused", status.refusals);
-  text += counts_text("links", status.link_refusals);
+  text += counts_text("links", status.links.refusals);
   text += counts_text("noted", status.notes);
   text += fmt::format("\n{:<14}{:<12}{:>9}{:>12}{:>12}{:>12}{:>12}\n", "peer", "is", "heard",
                       "queued", "in flight", "out", "in");
-  for (const PeerState& peer : status.peers) {
-    const double heard = seconds_since(peer.last_heard, status.asked_at);
+  for (const PeerState& peer : status.links.peers) {
+    const double heard = seconds_since(peer.last_heard, status.links.asked_at);
     text +=
         fmt::format("{:<14}{:<12}{:>9}{:>12}{:>12}{:>12}{:>12}", peer.name,
                     to_string(peer.condition), heard < 0 ? "never" : fmt::format("{:.1f} s", heard),
-                    show_bytes(static_cast<double>(peer.queued_bytes)),
-                    show_bytes(static_cast<double>(peer.unconfirmed_bytes)),
-                    show_bytes(static_cast<double>(peer.bytes_out)),
-                    show_bytes(static_cast<double>(peer.bytes_in)));
+                    show_bytes(static_cast<double>(peer.out.queued_bytes)),
+                    show_bytes(static_cast<double>(peer.out.unconfirmed_bytes)),
+                    show_bytes(static_cast<double>(peer.out.bytes)),
+                    show_bytes(static_cast<double>(peer.in.bytes)));
     text += peer.alive() || peer.reason.empty() ? "\n" : fmt::format("  {}\n", peer.reason);
   }
   return text;
@@ -175,11 +176,11 @@ std::string to_prometheus(const NodeStatus& status) {
   one("rounds_done", "gauge", "Rounds completed, or trainings.", status.round);
   one("finished", "gauge", "1 when the last round is completed.", status.state == "finished");
   one("run_seconds", "gauge", "Time since the run began.", status.seconds);
-  if (status.evaluated_round > 0) {
-    one("accuracy", "gauge", "Test accuracy of the last evaluation.", status.accuracy);
-    one("loss", "gauge", "Test loss of the last evaluation.", status.loss);
+  if (status.learning.evaluated_round > 0) {
+    one("accuracy", "gauge", "Test accuracy of the last evaluation.", status.learning.accuracy);
+    one("loss", "gauge", "Test loss of the last evaluation.", status.learning.loss);
   }
-  one("train_loss", "gauge", "Loss of the last training.", status.train_loss);
+  one("train_loss", "gauge", "Loss of the last training.", status.learning.train_loss);
   one("messages_sent_total", "counter", "Messages the node has sent.",
       static_cast<double>(status.sent.messages));
   one("bytes_sent_total", "counter", "Bytes the node has sent, before links add theirs.",
@@ -190,17 +191,17 @@ std::string to_prometheus(const NodeStatus& status) {
   const auto by_peer = [&](std::string_view name, std::string_view type, std::string_view help,
                            auto value) {
     out.family(name, type, help);
-    for (const PeerState& peer : status.peers)
+    for (const PeerState& peer : status.links.peers)
       out.sample(static_cast<double>(value(peer)), {{"peer", peer.name}});
   };
   by_peer("peer_alive", "gauge", "1 when the peer was heard from within its deadline.",
           [](const PeerState& peer) { return peer.alive(); });
   by_peer("peer_queued_bytes", "gauge", "Bytes waiting to be sent to the peer.",
-          [](const PeerState& peer) { return peer.queued_bytes; });
+          [](const PeerState& peer) { return peer.out.queued_bytes; });
   by_peer("peer_bytes_out_total", "counter", "Bytes sent to the peer, heartbeats included.",
-          [](const PeerState& peer) { return peer.bytes_out; });
+          [](const PeerState& peer) { return peer.out.bytes; });
   by_peer("peer_bytes_in_total", "counter", "Bytes received from the peer.",
-          [](const PeerState& peer) { return peer.bytes_in; });
+          [](const PeerState& peer) { return peer.in.bytes; });
   return out.take();
 }
 

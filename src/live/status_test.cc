@@ -24,18 +24,16 @@ namespace tessera {
 namespace {
 
 NodeStatus sample() {
-  PeerState bob{.id = 1, .name = "bob", .condition = PeerCondition::lost, .reason = "refused"};
+  PeerState bob{.id = 1, .name = "bob", .condition = PeerCondition::kLost, .reason = "refused"};
   return {.name = "al\"ice",
           .state = "waiting",
           .waiting_for = "round 12 from nodes 3, 7",
           .round = 12,
           .rounds = 100,
-          .evaluated_round = 10,
-          .accuracy = 0.5,
+          .learning = {.evaluated_round = 10, .accuracy = 0.5},
           .refusals = {{"late", 3}, {"size", 4}},
-          .link_refusals = {{"size", 5}, {"unknown-key", 2}},
           .notes = {{"went-on-without", 6}},
-          .peers = {bob}};
+          .links = {.refusals = {{"size", 5}, {"unknown-key", 2}}, .peers = {bob}}};
 }
 
 int connect_to(int port) {

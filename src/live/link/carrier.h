@@ -1,4 +1,4 @@
-// What moves frames between machines, as the transport above it sees it (link_transport.h). A
+// What moves frames between machines, as the transport above it sees it (transport.h). A
 // carrier knows connections and who is at their other end; it does not know what the frames mean.
 // Only the transport's own thread calls it, but for wake().
 #pragma once

@@ -103,11 +103,11 @@ Result<Frame> read_body(std::uint8_t kind, ByteReader& in) {
 
 std::string_view to_string(RejectReason reason) {
   switch (reason) {
-    case RejectReason::version:
+    case RejectReason::kVersion:
       return "version";
-    case RejectReason::run:
+    case RejectReason::kRun:
       return "run";
-    case RejectReason::dimension:
+    case RejectReason::kDimension:
       return "dimension";
   }
   return "unknown";

@@ -29,7 +29,7 @@ inline constexpr std::uint16_t kLinkVersion = 2;
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;  // Of payload.
 
 // Why a hello is turned down; the numbers are on the wire.
-enum class RejectReason : std::uint8_t { version = 1, run = 2, dimension = 3 };
+enum class RejectReason : std::uint8_t { kVersion = 1, kRun = 2, kDimension = 3 };
 std::string_view to_string(RejectReason reason);
 
 struct Hello {
@@ -47,7 +47,7 @@ struct Welcome {
   bool operator==(const Welcome&) const = default;
 };
 struct Reject {
-  RejectReason reason = RejectReason::version;
+  RejectReason reason = RejectReason::kVersion;
   bool operator==(const Reject&) const = default;
 };
 struct Chunk {

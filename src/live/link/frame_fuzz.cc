@@ -18,7 +18,7 @@ void converse(ByteSpan bytes) {
   TransportOptions options;
   options.message_bytes_max = 1000;
   options.held_bytes_extra = 1000;
-  options.chunk_bytes = 1024;
+  options.chunk_bytes_max = 1024;
   Refusals refusals;
   Link link({1, "b", "b:1", ""}, options, 7, refusals);
   const auto message = std::make_shared<const Bytes>(3000);
@@ -41,7 +41,7 @@ void converse(ByteSpan bytes) {
     }
     if (link.wants_hang_up(now)) link.disconnected(now, "fuzz");
     if (link.wants_connection(now)) link.connect(now);
-    CHECK(link.state().held_bytes <= 2000);
+    CHECK(link.state().in.held_bytes <= 2000);
     if (length % 3 == 0) link.take();
   }
 }

@@ -129,7 +129,7 @@ TEST(Hostile, AStrangersKeyGetsNoBytePastTheHandshake) {
   stranger.say_hello(world.net.options());
   stranger.say(encode(Heartbeat{}));
   EXPECT_TRUE(await([&] { return world.refused("unknown-key") >= 1; }));
-  EXPECT_EQ(world.target->peer(1).bytes_in, 0u);
+  EXPECT_EQ(world.target->peer(1).in.bytes, 0u);
   EXPECT_TRUE(world.still_works());
   EXPECT_EQ(stranger.heard().answers.size(), 0u);
 }
@@ -144,8 +144,8 @@ TEST(Hostile, AnImpostorAtAPeersAddressIsNotTalkedTo) {
   const auto target = net.start(0);
   target->send(1, random_message(1000));
   EXPECT_TRUE(await([&] { return target->peer(1).reason.starts_with("cannot reach"); }));
-  EXPECT_EQ(target->peer(1).messages_out, 0u);
-  EXPECT_EQ(impostor->peer(0).bytes_in, 0u);
+  EXPECT_EQ(target->peer(1).out.messages, 0u);
+  EXPECT_EQ(impostor->peer(0).in.bytes, 0u);
 }
 
 class HostileMember : public testing::TestWithParam<std::string_view> {};
@@ -213,7 +213,7 @@ TEST_P(HostileMember, AFloodFillsItsShareAndNoMore) {
       const Ack* ack = last ? std::get_if<Ack>(&*last) : nullptr;
       return ack != nullptr && ack->received == number;
     }));
-    EXPECT_LE(world.target->peer(1).held_bytes, 4u << 20);
+    EXPECT_LE(world.target->peer(1).in.held_bytes, 4u << 20);
     if (turn == 5) before = resident_bytes();
   }
   EXPECT_GT(world.refused("flood"), 300u);
@@ -228,7 +228,7 @@ TEST_P(HostileMember, OneThatStandsStillIsNoticed) {
   Rascal rascal(world.net.start_raw(1));
   rascal.say_hello(world.net.options());
   ASSERT_TRUE(await([&] { return world.target->peer(1).alive(); }));
-  EXPECT_TRUE(await([&] { return world.target->peer(1).condition == PeerCondition::silent; }));
+  EXPECT_TRUE(await([&] { return world.target->peer(1).condition == PeerCondition::kSilent; }));
   EXPECT_TRUE(world.still_works());
 }
 
@@ -330,8 +330,8 @@ class BreakingProxy {
 // of 200 kB still come once, whole and in order.
 TEST(Hostile, AConnectionThatBreaksAgainAndAgainLosesNothing) {
   TransportOptions options = quick();
-  options.chunk_bytes = 16'384;
-  options.in_flight_bytes = 100'000;
+  options.chunk_bytes_max = 16'384;
+  options.in_flight_bytes_max = 100'000;
   TestNetwork net("zeromq", 2, options);
   const int port = free_port();
   BreakingProxy proxy(port, net.members()[1]);

@@ -29,7 +29,7 @@ std::shared_ptr<const Bytes> shared(std::size_t size, std::uint64_t seed = 1) {
 std::vector<Frame> one_of_each(ByteSpan payload) {
   return {Hello{.run = 7, .dimension = 1000, .session = 9, .oldest = 3},
           Welcome{.session = 9, .next = 4, .window = 1 << 20},
-          Reject{RejectReason::dimension},
+          Reject{RejectReason::kDimension},
           Chunk{.number = 5, .total = 100, .offset = 60, .payload = payload},
           Ack{.session = 9, .received = 5, .released = 2},
           Heartbeat{},
@@ -149,9 +149,11 @@ TEST(Inbox, ANewSessionBeginsAfreshAndAKnownOneGoesOn) {
 
 // ---- sending: chunks of 100 bytes, 500 in flight
 
-Outbox small_outbox(QueuePolicy policy = QueuePolicy::back_pressure) {
-  return Outbox(
-      {.policy = policy, .queue_bytes = 1000, .in_flight_bytes = 500, .chunk_bytes = 100});
+Outbox small_outbox(QueuePolicy policy = QueuePolicy::kBackPressure) {
+  return Outbox({.policy = policy,
+                 .queue_bytes_max = 1000,
+                 .in_flight_bytes_max = 500,
+                 .chunk_bytes_max = 100});
 }
 
 TEST(Outbox, StopsAtTheLimitAndGoesOnWhenConfirmed) {
@@ -182,14 +184,14 @@ TEST(Outbox, AWelcomeConfirmsToo) {
 }
 
 TEST(Outbox, ControlIsNeitherDroppedNorCounted) {
-  for (const QueuePolicy policy : {QueuePolicy::newest_wins, QueuePolicy::back_pressure}) {
+  for (const QueuePolicy policy : {QueuePolicy::kNewestWins, QueuePolicy::kBackPressure}) {
     Outbox outbox = small_outbox(policy);  // Its queue has room for 1,000 bytes.
-    outbox.push(shared(80), MessageClass::control);
+    outbox.push(shared(80), MessageClass::kControl);
     for (int i = 0; i < 20; ++i) outbox.push(shared(90));
-    outbox.push(shared(70), MessageClass::control);
+    outbox.push(shared(70), MessageClass::kControl);
     outbox.drop_unsent();
-    EXPECT_EQ(outbox.queued(), 2u);
-    EXPECT_EQ(outbox.queued_bytes(), 150u);
+    EXPECT_EQ(outbox.queue().size(), 2u);
+    EXPECT_EQ(outbox.queue().bytes(), 150u);
     EXPECT_EQ(outbox.next()->payload.size(), 80u);
     EXPECT_EQ(outbox.next()->payload.size(), 70u);
     EXPECT_EQ(outbox.messages_begun(), 0u);
@@ -218,7 +220,7 @@ TEST(Outbox, AMessageOfWhichNothingWasSentCanBeDropped) {
   outbox.push(shared(200));
   EXPECT_TRUE(outbox.next());
   outbox.drop_unsent();
-  EXPECT_EQ(outbox.superseded(), 1u);
+  EXPECT_EQ(outbox.queue().superseded(), 1u);
   EXPECT_EQ(outbox.next()->offset, 100u);  // What was begun is finished.
   EXPECT_EQ(outbox.next()->offset, 200u);
   outbox.confirm(3, 3);
@@ -243,8 +245,8 @@ TEST(Outbox, APeerThatRestartedGetsTheMessageFromItsBeginning) {
 // ---- deadlines
 
 TEST(Arrivals, RegularHeartbeatsEarnATightDeadlineAndWildOnesALooseOne) {
-  const Arrivals::Limits limits{100ms, 4, 150ms, 10s};
-  Arrivals regular(limits), wild(limits);
+  const HeartbeatOptions options{100ms, 4, 150ms, 10s};
+  Arrivals regular(options), wild(options);
   Random random(1);
   Instant at{}, wild_at{};
   for (int i = 0; i < 200; ++i) {
@@ -287,7 +289,7 @@ struct Wire {
       said.pop_front();
     }
     // Answers to a connection that broke go nowhere.
-    while (const std::optional<Link::Answer> answer = listener.next_answer())
+    while (const std::optional<Answer> answer = listener.next_answer())
       if (speaker.connected() && answer->route == std::to_string(made))
         answered.push_back(encode(answer->frame));
     if (!answered.empty()) {
@@ -302,11 +304,11 @@ struct Wire {
 TEST(Link, EveryMessageArrivesOnceAndInOrderOverAWireThatBreaks) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     TransportOptions options;
-    options.chunk_bytes = 1024;
-    options.in_flight_bytes = 8'000;
+    options.chunk_bytes_max = 1024;
+    options.in_flight_bytes_max = 8'000;
     options.message_bytes_max = 40'000;
     options.held_bytes_extra = 10'000;
-    options.queue_bytes = 10'000'000;
+    options.queue_bytes_max = 10'000'000;
     Refusals refusals;
     Link to_b({1, "b", "b:1", ""}, options, 11, refusals);
     Link to_a({0, "a", "a:1", ""}, options, 22, refusals);
@@ -362,7 +364,7 @@ TEST(Link, SilenceIsNoticedAndForgiven) {
   EXPECT_TRUE(link.state().alive());
   now += link.state().deadline + 1ms;
   link.tick(now);
-  EXPECT_EQ(link.state().condition, PeerCondition::silent);
+  EXPECT_EQ(link.state().condition, PeerCondition::kSilent);
   EXPECT_TRUE(link.take_change());
   link.on_frame(now, "r", encode(Heartbeat{}));
   EXPECT_TRUE(link.state().alive());
@@ -384,8 +386,8 @@ TEST(Link, AttemptsBackOffUpToTheCeiling) {
       EXPECT_LT(longest, 200ms);
     }
   }
-  EXPECT_GT(longest, options.retry_ceiling / 2);
-  EXPECT_LT(longest, options.retry_ceiling * 3 / 2);
+  EXPECT_GT(longest, options.retry.pause_max / 2);
+  EXPECT_LT(longest, options.retry.pause_max * 3 / 2);
 }
 
 // What a stranger to the rules says, each with the name it is counted by.
@@ -423,7 +425,7 @@ TEST(Link, EveryBreachIsCountedByName) {
     link.on_frame(Instant{}, "r", encode(good));
     link.on_frame(Instant{}, "r", bytes);
     EXPECT_EQ(refusals, (Refusals{{word, 1}}));
-    EXPECT_FALSE(link.has_message());
+    EXPECT_EQ(link.state().in.messages, 0u);
     EXPECT_TRUE(link.state().alive());
   }
 }

@@ -10,8 +10,6 @@
 #include <set>
 #include <utility>
 
-#include "live/link/link_transport.h"
-
 namespace tessera {
 namespace {
 
@@ -132,7 +130,7 @@ class LoopbackCarrier final : public Carrier {
       ours = hub_->ports[self_].connections;
     }
     for (const LoopbackEvent& event : arrived) {
-      // What is left of a connection that has a successor concerns nobody.
+      // What is left of a connection that has a successor is dropped.
       const auto current = ours.find(event.from);
       const bool replaced = current != ours.end() && current->second != event.connection;
       if (event.kind != LoopbackEvent::Kind::frame && replaced) continue;
@@ -168,7 +166,7 @@ std::unique_ptr<Carrier> LoopbackNetwork::carrier(NodeId self) {
 
 std::unique_ptr<Transport> LoopbackNetwork::attach(NodeId self, std::span<const Member> members,
                                                    const TransportOptions& options) {
-  return make_link_transport(self, members, options, carrier(self));
+  return std::make_unique<Transport>(self, members, options, carrier(self));
 }
 
 void LoopbackNetwork::cut(NodeId a, NodeId b, bool broken) {

@@ -1,5 +1,10 @@
 // The sending half of a link, without sockets: messages wait, are cut into numbered chunks, and are
 // kept until the peer confirms them, so that a broken connection can be taken up where it stopped.
+//
+//   push() --> queue_ --first chunk sent--> begun_ --all chunks confirmed--> let go of
+//
+// Chunks are numbered without gaps from 1, and each counts for its bytes and kChunkCharge more. A
+// Mark is a place between two chunks; the differences of their positions are what is out there.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +15,26 @@
 
 #include "base/bytes.h"
 #include "live/link/frame.h"
-#include "live/link/transport.h"
+#include "live/link/message_queue.h"
+#include "live/link/options.h"
 
 namespace tessera {
 
 class Outbox {
  public:
   struct Limits {
-    QueuePolicy policy = QueuePolicy::back_pressure;
-    std::size_t queue_bytes = 0;
-    std::size_t in_flight_bytes = 0;
-    std::size_t chunk_bytes = 0;
+    QueuePolicy policy = QueuePolicy::kBackPressure;
+    std::size_t queue_bytes_max = 0;
+    std::size_t in_flight_bytes_max = 0;
+    std::size_t chunk_bytes_max = 0;
   };
-  explicit Outbox(Limits limits) : limits_(limits) {}
+  explicit Outbox(Limits limits) : limits_(limits), queue_(limits.policy, limits.queue_bytes_max) {}
 
-  bool push(std::shared_ptr<const Bytes> message, MessageClass what = MessageClass::ordinary);
-  bool has_room() const { return queued_bytes_ < limits_.queue_bytes; }
-  void drop_unsent();
+  bool push(std::shared_ptr<const Bytes> message, MessageClass what = MessageClass::kOrdinary) {
+    return queue_.push({std::move(message), what});
+  }
+  // Forgets every ordinary message of which no chunk was sent.
+  void drop_unsent() { queue_.drop_ordinary(); }
 
   // The next chunk to put on the wire, when the limits allow one now and less than `window` is on
   // the wire. Its payload lives until the chunk is confirmed.
@@ -42,55 +50,49 @@ class Outbox {
   // that restarted needs it whole.
   std::uint64_t oldest() const { return oldest_; }
 
-  bool empty() const { return waiting_.empty() && oldest_ == end_; }
-  // Messages not begun.
-  std::size_t queued() const { return waiting_.size(); }
-  std::size_t queued_bytes() const { return queued_bytes_ - waiting_.size() * kChunkCharge; }
-  std::size_t unconfirmed_bytes() const { return sent_position_ - received_position_; }
+  bool empty() const { return queue_.empty() && oldest_ == end_.number; }
+  const MessageQueue& queue() const { return queue_; }
+  std::size_t unconfirmed_bytes() const { return sent_.position - received_.position; }
   std::uint64_t messages_confirmed() const { return messages_confirmed_; }
-  std::uint64_t bytes_confirmed() const { return received_position_; }
-  std::uint64_t turned_away() const { return turned_away_; }
-  std::uint64_t superseded() const { return superseded_; }
-  // Ordinary messages that went out, and their bytes.
+  std::uint64_t bytes_confirmed() const { return received_.position; }
+  // Ordinary messages of which a chunk went out, and their bytes.
   std::uint64_t messages_begun() const { return messages_begun_; }
   std::uint64_t bytes_begun() const { return bytes_begun_; }
 
  private:
-  struct Waiting {
-    std::shared_ptr<const Bytes> message{};
-    MessageClass what = MessageClass::ordinary;
-    std::size_t charge() const { return message->size() + kChunkCharge; }
+  // The place before chunk `number`. `position` is what all chunks before it count for.
+  struct Mark {
+    std::uint64_t number = 1;
+    std::uint64_t position = 0;
   };
-  // A message of which a chunk was sent. Once received it is let go of; what remains until the peer
-  // releases it is what it counts for.
+  // A message of which a chunk was sent. Once received it is let go of; its chunks are remembered
+  // until the peer releases them.
   struct Begun {
     std::shared_ptr<const Bytes> message{};
-    std::uint64_t first = 0;     // Number of its first chunk,
-    std::uint64_t count = 0;     // how many it has,
-    std::size_t chunk = 0;       // how long they are, but for the last,
-    std::uint64_t position = 0;  // and what all chunks before it count for.
+    Mark first{};                 // Its first chunk.
+    std::uint64_t count = 0;      // Of its chunks.
+    std::size_t chunk_bytes = 0;  // Of each but the last, which may be shorter.
+    std::uint64_t end() const { return first.number + count; }
   };
   std::size_t chunk_for(std::size_t window) const;
-  std::uint64_t position_of(std::uint64_t number) const;
+  Mark mark(std::uint64_t number) const;
   std::size_t index_of(std::uint64_t number) const;  // Of the message it belongs to.
   bool allows(std::uint64_t cost, std::size_t window) const;
-  void begin_next_message(std::size_t chunk);
+  void begin_next_message(std::size_t chunk_bytes);
   void forget_confirmed();
 
   Limits limits_;
-  std::uint64_t held_at_most_ = ~0ull;  // By the peer.
-  std::deque<Waiting> waiting_;
+  std::uint64_t peer_holds_max_ = ~0ull;
+  MessageQueue queue_;
   std::deque<Begun> begun_;
-  std::uint64_t end_ = 1;           // One past the last chunk of the messages begun,
-  std::uint64_t end_position_ = 0;  // and what all of them count for.
-  std::uint64_t next_ = 1;          // The chunk to send next.
-  std::uint64_t received_ = 0, released_ = 0;
-  // What all chunks up to those three count for: the differences are what is out there.
-  std::uint64_t sent_position_ = 0, received_position_ = 0, released_position_ = 0;
+  Mark end_;       // Behind the last chunk of the messages begun.
+  Mark sent_;      // Before the chunk to send next.
+  Mark received_;  // Before the first chunk that the peer has not confirmed.
+  Mark released_;  // Before the first chunk that the peer may still hold.
   std::uint64_t oldest_ = 1;
-  std::size_t queued_bytes_ = 0;  // What the waiting count for.
-  std::uint64_t messages_confirmed_ = 0, turned_away_ = 0, superseded_ = 0;
-  std::uint64_t messages_begun_ = 0, bytes_begun_ = 0;
+  std::uint64_t messages_confirmed_ = 0;
+  std::uint64_t messages_begun_ = 0;
+  std::uint64_t bytes_begun_ = 0;
 };
 
 }  // namespace tessera

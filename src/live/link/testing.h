@@ -52,11 +52,11 @@ inline TransportOptions quick() {
   TransportOptions options;
   options.run = 42;
   options.dimension = 1000;
-  options.heartbeat_interval = std::chrono::milliseconds(20);
-  options.silence_floor = std::chrono::milliseconds(500);
-  options.silence_ceiling = std::chrono::seconds(2);
-  options.retry_first = std::chrono::milliseconds(10);
-  options.retry_ceiling = std::chrono::milliseconds(100);
+  options.heartbeat.interval = std::chrono::milliseconds(20);
+  options.heartbeat.silence_min = std::chrono::milliseconds(500);
+  options.heartbeat.silence_max = std::chrono::seconds(2);
+  options.retry.pause_min = std::chrono::milliseconds(10);
+  options.retry.pause_max = std::chrono::milliseconds(100);
   return options;
 }
 

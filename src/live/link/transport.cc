@@ -1,26 +1,209 @@
 #include "live/link/transport.h"
 
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
 #include "base/check.h"
 
 namespace tessera {
+namespace {
 
-std::string_view to_string(PeerCondition condition) {
-  switch (condition) {
-    case PeerCondition::connecting:
-      return "connecting";
-    case PeerCondition::alive:
-      return "alive";
-    case PeerCondition::silent:
-      return "silent";
-    case PeerCondition::lost:
-      return "lost";
-    case PeerCondition::refused:
-      return "refused";
-    case PeerCondition::gone:
-      return "gone";
+// Differs each time a process starts, which is all that is asked of it.
+std::uint64_t new_session() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count()) | 1;
+}
+
+}  // namespace
+
+Transport::Transport(NodeId self, std::span<const Member> members, const TransportOptions& options,
+                     std::unique_ptr<Carrier> carrier)
+    : options_(options), links_(self, options_, new_session()), carrier_(std::move(carrier)) {
+  refuse_impossible(options_);
+  set_members(members);
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Transport::rouse() {
+  if (carrier_ != nullptr) carrier_->wake();
+}
+
+// ---- for the node
+
+bool Transport::send(NodeId to, std::shared_ptr<const Bytes> message, MessageClass what) {
+  const Lock lock(mutex_);
+  Link* link = links_.find(to);
+  if (stopping_ || link == nullptr || !link->outbox().push(std::move(message), what)) return false;
+  rouse();
+  return true;
+}
+
+void Transport::drop_unsent() {
+  const Lock lock(mutex_);
+  for (auto& [id, link] : links_) link->outbox().drop_unsent();
+}
+
+void Transport::drop_unsent(NodeId to) {
+  const Lock lock(mutex_);
+  if (Link* link = links_.find(to)) link->outbox().drop_unsent();
+}
+
+std::optional<Incoming> Transport::receive(Duration at_most) {
+  std::optional<Incoming> incoming;
+  Lock lock(mutex_);
+  // An hour is as good as for ever, and no sum of it overflows.
+  news_.wait_for(lock, std::min<Duration>(at_most, std::chrono::hours(1)), [&] {
+    incoming = links_.take_next();
+    return incoming || woken_ || change_news_;
+  });
+  if (!incoming) woken_ = change_news_ = false;
+  if (incoming && links_.find(incoming->from)->owes_answer()) rouse();
+  return incoming;
+}
+
+void Transport::wake() {
+  {
+    const Lock lock(mutex_);
+    woken_ = true;
   }
-  CHECK(!"a condition without a name");
-  return {};
+  news_.notify_all();
+}
+
+std::vector<PeerState> Transport::take_changes() {
+  const Lock lock(mutex_);
+  return links_.take_changes();
+}
+
+std::vector<PeerState> Transport::peers() const {
+  const Lock lock(mutex_);
+  return links_.states();
+}
+
+PeerState Transport::peer(NodeId id) const {
+  const Lock lock(mutex_);
+  const Link* link = links_.find(id);
+  CHECK(link != nullptr);
+  return link->state();
+}
+
+Refusals Transport::refusals() const {
+  const Lock lock(mutex_);
+  return links_.refusals();
+}
+
+void Transport::set_members(std::span<const Member> members) {
+  const Lock lock(mutex_);
+  const std::vector<NodeId> ended = links_.set_members(members);
+  to_hang_up_.insert(to_hang_up_.end(), ended.begin(), ended.end());
+  new_members_.emplace(members.begin(), members.end());
+  rouse();
+}
+
+void Transport::close() {
+  Duration left{};
+  {
+    Lock lock(mutex_);
+    if (stopping_) return;
+    for (auto& [id, link] : links_) link->say_goodbye();
+    rouse();
+    const Instant deadline = now() + options_.linger;
+    news_.wait_for(lock, options_.linger, [&] { return links_.drained(); });
+    left = std::max(deadline - now(), Duration(std::chrono::milliseconds(100)));
+  }
+  stop(left);
+}
+
+void Transport::stop(Duration linger) {
+  {
+    const Lock lock(mutex_);
+    stopping_ = linger;
+    rouse();
+  }
+  if (thread_.joinable()) thread_.join();
+  const Lock lock(mutex_);
+  carrier_.reset();
+}
+
+// ---- on the transport's own thread
+
+void Transport::on_answer(NodeId from, ByteSpan frame) {
+  if (Link* link = links_.find(from)) link->on_answer(now(), frame);
+}
+
+void Transport::on_frame(NodeId from, std::string_view route, ByteSpan frame) {
+  if (Link* link = links_.find(from)) return link->on_frame(now(), route, frame);
+  on_refused("not-a-member");
+}
+
+void Transport::on_disconnected(NodeId peer, std::string_view why) {
+  Link* link = links_.find(peer);
+  if (link == nullptr || !link->connected()) return;
+  carrier_->hang_up(peer, Duration(0));
+  link->disconnected(now(), why);
+}
+
+void Transport::apply_members() {
+  for (NodeId id : to_hang_up_) carrier_->hang_up(id, Duration(0));
+  to_hang_up_.clear();
+  if (new_members_) carrier_->set_members(*new_members_);
+  new_members_.reset();
+}
+
+void Transport::send_frames(Link& link, Instant now) {
+  while (const std::optional<Frame> frame = link.next_frame(now)) {
+    const Bytes head = encode_head(*frame);
+    const Chunk* chunk = std::get_if<Chunk>(&*frame);
+    const ByteSpan payload = chunk != nullptr ? chunk->payload : ByteSpan{};
+    carrier_->send(link.member().id, head, payload);
+    link.sent(head.size() + payload.size());
+  }
+  while (const std::optional<Answer> answer = link.next_answer()) {
+    const Bytes bytes = encode(answer->frame);
+    carrier_->answer(answer->route, bytes);
+    link.sent(bytes.size());
+  }
+}
+
+void Transport::drive(Link& link, Instant now) {
+  const NodeId id = link.member().id;
+  if (link.wants_hang_up(now)) {
+    carrier_->hang_up(id, Duration(0));
+    link.disconnected(now, "no answer");
+  }
+  if (link.wants_connection(now)) {
+    carrier_->connect(id);
+    link.connect(now);
+  }
+  send_frames(link, now);
+  if (links_.tick(link, now)) change_news_ = true;
+}
+
+void Transport::run() {
+  const Duration pause = std::min(options_.heartbeat.interval, options_.retry.pause_min) / 2;
+  bool more = false;
+  while (true) {
+    carrier_->wait(more ? Duration(0) : pause);
+    {
+      const Lock lock(mutex_);
+      apply_members();
+      more = carrier_->collect(*this);
+      for (auto& [id, link] : links_) drive(*link, now());
+      if (stopping_) {
+        for (auto& [id, link] : links_)
+          if (link->connected()) carrier_->hang_up(id, link->open() ? *stopping_ : Duration(0));
+        return;
+      }
+    }
+    news_.notify_all();
+  }
 }
 
 }  // namespace tessera

@@ -68,12 +68,12 @@ TEST_P(TransportTest, APeerThatComesLateGetsWhatWaited) {
   auto a = net->start(0);
   a->send(1, random_message(3'000'000));
   EXPECT_TRUE(await([&] { return a->peer(1).reason.starts_with("cannot reach"); }));
-  EXPECT_EQ(a->peer(1).condition, PeerCondition::connecting);
+  EXPECT_EQ(a->peer(1).condition, PeerCondition::kConnecting);
   auto b = net->start(1);
   const std::optional<Incoming> incoming = await_message(*b);
   ASSERT_TRUE(incoming);
   EXPECT_EQ(incoming->bytes, *random_message(3'000'000));
-  EXPECT_TRUE(await([&] { return a->peer(1).alive() && a->peer(1).messages_out == 1; }));
+  EXPECT_TRUE(await([&] { return a->peer(1).alive() && a->peer(1).out.messages == 1; }));
 }
 
 TEST_P(TransportTest, GoodbyeIsToldAndADeathIsNoticed) {
@@ -82,11 +82,11 @@ TEST_P(TransportTest, GoodbyeIsToldAndADeathIsNoticed) {
   ASSERT_TRUE(await([&] { return a->peer(1).alive() && a->peer(2).alive(); }));
   b->send(0, random_message(2'000'000));
   b->close();
-  ASSERT_TRUE(await([&] { return a->peer(1).condition == PeerCondition::gone; }));
+  ASSERT_TRUE(await([&] { return a->peer(1).condition == PeerCondition::kGone; }));
   EXPECT_EQ(await_message(*a)->bytes, *random_message(2'000'000));  // Sent before it left.
   c.reset();                                                        // Without a word.
   ASSERT_TRUE(await([&] { return !a->peer(2).alive(); }));
-  EXPECT_EQ(a->peer(2).condition, PeerCondition::lost);
+  EXPECT_EQ(a->peer(2).condition, PeerCondition::kLost);
   EXPECT_NE(a->peer(2).reason, "");
 }
 
@@ -96,7 +96,7 @@ TEST_P(TransportTest, APeerThatRestartsIsTakenBack) {
   a->send(1, random_message(10));
   ASSERT_TRUE(await_message(*b));
   // What it has not confirmed it is told again, in its next life.
-  ASSERT_TRUE(await([&] { return a->peer(1).messages_out == 1; }));
+  ASSERT_TRUE(await([&] { return a->peer(1).out.messages == 1; }));
   b.reset();
   ASSERT_TRUE(await([&] { return !a->peer(1).alive(); }));
   a->send(1, random_message(20));
@@ -126,25 +126,27 @@ TEST_P(TransportTest, APeerThatNeverReadsFillsItsQueueAndNoMore) {
   TransportOptions options = quick();
   options.message_bytes_max = 3 << 20;
   options.held_bytes_extra = 1 << 20;
-  options.queue_bytes = 8 << 20;
+  options.queue_bytes_max = 8 << 20;
+  options.chunk_bytes_max = 16 << 10;
   const auto net = network(3, options);
   auto a = net->start(0), b = net->start(1), c = net->start(2);
   const auto message = random_message(100'000);
   std::size_t accepted = 0;
   const auto top_up = [&] {
-    while (a->has_room(1)) accepted += a->send(1, message);
+    while (a->send(1, message)) ++accepted;
   };
+  // No message is begun any more once the peer has no room for its first chunk.
+  const std::size_t no_room = options.held_bytes_max() - options.chunk_bytes_max - kChunkCharge;
   ASSERT_TRUE(await([&] {
     top_up();
-    return b->peer(0).held_bytes > 3'900'000 && a->peer(1).unconfirmed_bytes == 0;
+    return b->peer(0).in.held_bytes > no_room && a->peer(1).out.unconfirmed_bytes == 0;
   }));
-  // What still fits into the peer's last corner goes there.
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   top_up();
+  const std::uint64_t before = a->peer(1).out.turned_away;
   EXPECT_FALSE(a->send(1, message));
-  EXPECT_EQ(a->peer(1).turned_away, 1u);
-  EXPECT_LE(b->peer(0).held_bytes, 4u << 20);
-  EXPECT_LE(a->peer(1).queued_bytes, options.queue_bytes + message->size() + 64);
+  EXPECT_EQ(a->peer(1).out.turned_away, before + 1);
+  EXPECT_LE(b->peer(0).in.held_bytes, 4u << 20);
+  EXPECT_LE(a->peer(1).out.queued_bytes, options.queue_bytes_max + message->size() + 64);
   EXPECT_EQ(b->refusals(), Refusals{});
   // It does not keep others waiting.
   a->send(2, message);
@@ -155,13 +157,13 @@ TEST_P(TransportTest, APeerThatNeverReadsFillsItsQueueAndNoMore) {
 
 TEST_P(TransportTest, TheNewestWinsWhereThatIsThePolicy) {
   TransportOptions options = quick();
-  options.policy = QueuePolicy::newest_wins;
-  options.queue_bytes = 10'000;
+  options.policy = QueuePolicy::kNewestWins;
+  options.queue_bytes_max = 10'000;
   const auto net = network(2, options);
   auto a = net->start(0);
   for (std::size_t i = 0; i < 100; ++i) EXPECT_TRUE(a->send(1, random_message(1000 + i)));
-  EXPECT_LE(a->peer(1).queued_bytes, options.queue_bytes);
-  EXPECT_EQ(a->peer(1).superseded, 92u);
+  EXPECT_LE(a->peer(1).out.queued_bytes, options.queue_bytes_max);
+  EXPECT_EQ(a->peer(1).out.superseded, 92u);
   auto b = net->start(1);
   for (std::size_t i = 92; i < 100; ++i)
     EXPECT_EQ(await_message(*b)->bytes, *random_message(1000 + i));
@@ -173,8 +175,8 @@ TEST_P(TransportTest, WhatIsNotOnTheWireCanBeForgotten) {
   auto a = net->start(0);
   for (int i = 0; i < 5; ++i) a->send(1, random_message(1000));
   a->drop_unsent();
-  EXPECT_EQ(a->peer(1).queued_bytes, 0u);
-  EXPECT_EQ(a->peer(1).superseded, 5u);
+  EXPECT_EQ(a->peer(1).out.queued_bytes, 0u);
+  EXPECT_EQ(a->peer(1).out.superseded, 5u);
   a->send(1, random_message(7));
   auto b = net->start(1);
   EXPECT_EQ(await_message(*b)->bytes, *random_message(7));
@@ -196,11 +198,11 @@ TEST_P(TransportTest, AnotherRunOrModelIsRefusedOnBothSides) {
     return refusals.contains("run") && refusals.contains("dimension") &&
            b->refusals().contains("run");
   }));
-  EXPECT_TRUE(await([&] { return a->peer(1).condition == PeerCondition::refused; }));
-  EXPECT_TRUE(await([&] { return a->peer(2).condition == PeerCondition::refused; }));
+  EXPECT_TRUE(await([&] { return a->peer(1).condition == PeerCondition::kRefused; }));
+  EXPECT_TRUE(await([&] { return a->peer(2).condition == PeerCondition::kRefused; }));
   EXPECT_NE(a->peer(1).reason.find("another run"), std::string::npos) << a->peer(1).reason;
   EXPECT_NE(a->peer(2).reason.find("another dimension"), std::string::npos);
-  EXPECT_EQ(a->peer(1).messages_in, 0u);
+  EXPECT_EQ(a->peer(1).in.messages, 0u);
 }
 
 TEST_P(TransportTest, AMemberAddedLateJoinsAndARemovedOneIsShutOut) {

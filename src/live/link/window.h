@@ -30,7 +30,7 @@ namespace tessera {
 
 class Window {
  public:
-  Window(Duration slack, std::size_t most) : slack_(slack), most_(most) {}
+  Window(Duration slack, std::size_t bytes_max) : slack_(slack), bytes_max_(bytes_max) {}
 
   // While less than this is on the wire, another chunk may go.
   std::size_t bytes() const { return bytes_; }
@@ -52,7 +52,7 @@ class Window {
   }
 
   // The connection is new, and the path may be: chunks on the old one say nothing any more.
-  void forget() { *this = Window(slack_, most_); }
+  void forget() { *this = Window(slack_, bytes_max_); }
 
  private:
   // A path can become longer, and clocks drift. When for so long chunks have waited longer than the
@@ -81,7 +81,7 @@ class Window {
     const auto now_is = static_cast<double>(bytes_);
     // Where there was little to send and it went well, the path was not asked what it can carry.
     if (waited_s <= slack_s && fits < now_is && outstanding < now_is / 2) return;
-    bytes_ = std::clamp<std::size_t>(static_cast<std::size_t>((now_is + fits) / 2), 1, most_);
+    bytes_ = std::clamp<std::size_t>(static_cast<std::size_t>((now_is + fits) / 2), 1, bytes_max_);
   }
 
   double waited(Instant now, const Sent& sent, std::int64_t way) {
@@ -98,11 +98,11 @@ class Window {
   }
 
   Duration slack_;
-  std::size_t most_;
-  std::size_t bytes_ = std::min(kFirst, most_);
+  std::size_t bytes_max_;
+  std::size_t bytes_ = std::min(kFirst, bytes_max_);
   std::optional<std::int64_t> quickest_;
-  Instant as_expected_at_{};                    // When that last explained how long one waited,
-  std::optional<std::int64_t> quickest_since_;  // and the quickest since.
+  Instant as_expected_at_{};  // When quickest_ last explained how long a chunk waited.
+  std::optional<std::int64_t> quickest_since_;  // Since as_expected_at_.
   std::deque<Sent> under_way_;
 };
 

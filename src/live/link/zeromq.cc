@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 #include "live/link/frame.h"
-#include "live/link/link_transport.h"
 #include "live/link/zeromq_sockets.h"
 
 namespace tessera {
@@ -305,7 +304,8 @@ std::unique_ptr<Carrier> make_zeromq_carrier(const ZeroMqOptions& options) {
 
 std::unique_ptr<Transport> make_zeromq_transport(ZeroMqOptions options) {
   std::unique_ptr<Carrier> carrier = make_zeromq_carrier(options);
-  return make_link_transport(options.self, options.members, options.link, std::move(carrier));
+  return std::make_unique<Transport>(options.self, options.members, options.link,
+                                     std::move(carrier));
 }
 
 }  // namespace tessera

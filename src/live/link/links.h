@@ -1,0 +1,61 @@
+// The links of one node, by peer: who they lead to, whose turn it is to be heard, and which peers
+// have changed. Without sockets, threads or locks; the transport has those.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "live/link/link.h"
+
+namespace tessera {
+
+struct Incoming {
+  NodeId from = 0;
+  Bytes bytes{};
+};
+
+class Links {
+ public:
+  Links(NodeId self, const TransportOptions& options, std::uint64_t session)
+      : self_(self), options_(options), session_(session) {}
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
+
+  // Links to new members are made, those to former ones ended. Returns the peers whose connection
+  // is to be hung up.
+  std::vector<NodeId> set_members(std::span<const Member> members);
+
+  Link* find(NodeId id);
+  const Link* find(NodeId id) const;
+  auto begin() { return links_.begin(); }
+  auto end() { return links_.end(); }
+
+  // The next whole message. Peers take turns, so that one that floods does not keep the others
+  // waiting.
+  std::optional<Incoming> take_next();
+
+  // Notices silence of a peer. Whether its condition has changed.
+  bool tick(Link& link, Instant now);
+  std::vector<PeerState> take_changes();  // Of peers whose condition changed since the last call.
+  std::vector<PeerState> states() const;  // By id.
+  bool drained() const;                   // No peer that is there has anything left to confirm.
+
+  void refuse(std::string_view word) { ++refusals_[std::string(word)]; }
+  const Refusals& refusals() const { return refusals_; }
+
+ private:
+  NodeId self_;
+  const TransportOptions& options_;
+  std::uint64_t session_;
+  std::map<NodeId, std::unique_ptr<Link>> links_;
+  Refusals refusals_;
+  std::set<NodeId> changed_;
+  NodeId last_served_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#include "live/runtime_records.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "node/divergence.h"
+
+namespace tessera {
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(200);
+
+}  // namespace
+
+void RuntimeRecords::begin(Instant now, Round rounds_done) {
+  saved_at_ = now;
+  seen_ = rounds_done;
+  if (by_time()) periods_ = now.time_since_epoch() / schedule_.evaluate_period;
+}
+
+bool RuntimeRecords::tick_due(Instant now) const {
+  return now - ticked_at_ >= kTick;
+}
+
+void RuntimeRecords::tick(Instant now) {
+  ticked_at_ = now;
+  observer_.on_tick();
+}
+
+std::optional<Round> RuntimeRecords::note_round(Instant at, const Node& node) {
+  const Round done = node.rounds_done();
+  const Round before = std::exchange(seen_, done);
+  if (done == before) return std::nullopt;
+  refuse_divergence(id_, done, node.last_loss(), "training");
+  observer_.on_round(at, node);
+  tell_of_notes(node);
+  const Round every = schedule_.evaluate_every;
+  if (every == 0 || done / every == before / every) return std::nullopt;
+  return done / every * every;
+}
+
+// Rounds that went on without somebody, and the like.
+void RuntimeRecords::tell_of_notes(const Node& node) {
+  for (const auto& [word, count] : node.notes())
+    if (const std::uint64_t before = std::exchange(noted_[word], count); count > before)
+      observer_.say(fmt::format("by round {}: {} {} more, {} in all", node.rounds_done(), word,
+                                count - before, count));
+}
+
+std::optional<Instant> RuntimeRecords::moment_due(Instant now) {
+  if (!by_time()) return std::nullopt;
+  const std::int64_t periods = now.time_since_epoch() / schedule_.evaluate_period;
+  // One at a time: where testing takes longer than the period, moments are passed over.
+  if (periods <= periods_ || !owed_.empty()) return std::nullopt;
+  periods_ = periods;
+  return Instant(periods * schedule_.evaluate_period);
+}
+
+std::deque<RuntimeRecords::Owed> RuntimeRecords::take_owed() {
+  return std::exchange(owed_, {});
+}
+
+void RuntimeRecords::write(const RuntimeRow& row) {
+  refuse_divergence(id_, row.round, row.score.loss, "test");
+  observer_.on_row(row);
+}
+
+bool RuntimeRecords::checkpoint_due(Instant now) const {
+  return now - saved_at_ >= schedule_.checkpoint_every;
+}
+
+void RuntimeRecords::write_checkpoint(Instant now, Round rounds_done, const Bytes& state) {
+  saved_at_ = now;
+  observer_.on_checkpoint(rounds_done, state);
+  ++checkpoints_;
+}
+
+}  // namespace tessera

@@ -1,0 +1,88 @@
+// When rows and checkpoints are due, and which rows are owed.
+#include "live/runtime_records.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Noted final : RuntimeObserver {
+  std::vector<Round> rows{}, checkpoints{};
+  int ticks = 0;
+  void on_tick() override { ++ticks; }
+  void on_row(const RuntimeRow& row) override { rows.push_back(row.round); }
+  void on_checkpoint(Round round, const Bytes&) override { checkpoints.push_back(round); }
+  void say(std::string_view) override {}
+};
+
+constexpr Instant at(Duration since) {
+  return Instant(since);
+}
+
+TEST(RuntimeRecords, MomentsAreEvaluatedOneAtATime) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {.evaluate_period = 10s});
+  records.begin(at(25s), 0);
+  EXPECT_FALSE(records.moment_due(at(29s)));
+  EXPECT_EQ(records.moment_due(at(31s)), at(30s));
+  records.owe({4, at(30s)});
+  EXPECT_FALSE(records.moment_due(at(41s)));  // The last is not done.
+  records.settle();
+  EXPECT_EQ(records.moment_due(at(55s)), at(50s));  // 40 s is passed over.
+}
+
+TEST(RuntimeRecords, WithoutAPeriodNoMomentIsDue) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {.evaluate_every = 1});
+  EXPECT_FALSE(records.moment_due(at(1h)));
+}
+
+TEST(RuntimeRecords, RowsThatAreOwedSurviveARestart) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {}), again(0, noted, {});
+  records.owe({10, at(3s)});
+  records.owe({20, at(5s)});
+  Bytes state;
+  save_fields(records, state);
+  ByteReader in(state);
+  ASSERT_TRUE(load_fields(again, in).ok());
+  const auto owed = again.take_owed();
+  ASSERT_EQ(owed.size(), 2u);
+  EXPECT_EQ(owed[1].round, 20u);
+  EXPECT_EQ(owed[1].at, at(5s));
+}
+
+TEST(RuntimeRecords, CheckpointsAndTicksComeInTime) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {.checkpoint_every = 10s});
+  records.begin(at(5s), 0);
+  EXPECT_FALSE(records.checkpoint_due(at(14s)));
+  EXPECT_TRUE(records.checkpoint_due(at(15s)));
+  records.write_checkpoint(at(15s), 3, {});
+  EXPECT_FALSE(records.checkpoint_due(at(24s)));
+  EXPECT_EQ(noted.checkpoints, std::vector<Round>{3});
+  EXPECT_EQ(records.checkpoints(), 1u);
+  records.tick(at(15s));
+  EXPECT_FALSE(records.tick_due(at(15100ms)));
+  EXPECT_TRUE(records.tick_due(at(15200ms)));
+  EXPECT_EQ(noted.ticks, 1);
+}
+
+TEST(RuntimeRecords, AModelThatHasDivergedIsNotWrittenDown) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {});
+  RuntimeRow row{.round = 7};
+  records.write(row);
+  row.score.loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(records.write(row), std::runtime_error);
+  EXPECT_EQ(noted.rows, std::vector<Round>{7});
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// What the event loop last said of itself, for those who ask from other threads.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "live/runtime_observer.h"
+#include "live/status.h"
+
+namespace tessera {
+
+class StatusBoard {
+ public:
+  // What is posted is old after a twentieth of a second.
+  bool is_old(Instant now) const { return now - posted_at_ >= kAgeMax; }
+  // The last evaluation stays; all else is as `status` says.
+  void post(Instant now, NodeStatus status);
+  void post_evaluation(const RuntimeRow& row);
+  // A control message that could not be read.
+  void count_refused_control() { ++refused_control_; }
+
+  NodeStatus read() const;  // From any thread; the others from the loop's.
+
+ private:
+  static constexpr Duration kAgeMax = std::chrono::milliseconds(50);
+
+  Instant posted_at_{};
+  std::uint64_t refused_control_ = 0;
+  mutable std::mutex mutex_;
+  NodeStatus status_;
+};
+
+}  // namespace tessera
