@@ -110,7 +110,7 @@ std::unique_ptr<RunLog> make_log(const World& world, std::uint32_t nodes, OnRow 
 // Trainer, simulation and measurements, in one buffer.
 Bytes state_of(const World& world, const RunLog& log) {
   Bytes state;
-  world.simulation->save(state);
+  save_fields(*world.simulation, state);
   save_fields(*world.lesson.trainer, state);
   log.save(state);
   return state;
@@ -118,7 +118,7 @@ Bytes state_of(const World& world, const RunLog& log) {
 
 void restore(World& world, RunLog& log, ByteSpan state) {
   ByteReader in(state);
-  Result<void> loaded = world.simulation->load(in);
+  Result<void> loaded = load_fields(*world.simulation, in);
   if (loaded.ok()) loaded = load_fields(*world.lesson.trainer, in);
   if (loaded.ok()) loaded = log.load(in);
   if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);

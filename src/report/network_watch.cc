@@ -17,23 +17,23 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
   const double nodes = static_cast<double>(before_.size());
   double offered = 0, delivered = 0, heard = 0, staleness = 0, delay = 0;
   for (NodeId id = 0; id < before_.size(); ++id) {
-    const Mail& mail = simulation.mail(id);
+    const MessageCounts& counts = simulation.counts(id);
     const std::uint64_t sent_bytes = simulation.sent(id).bytes;
     Before& before = before_[id];
     NodeFigures& own = figures_[id];
-    const double own_heard = static_cast<double>(mail.heard - before.heard);
-    const double own_staleness = static_cast<double>(mail.staleness - before.staleness);
+    const double own_heard = static_cast<double>(counts.heard - before.heard);
+    const double own_staleness = static_cast<double>(counts.staleness - before.staleness);
     own.rounds = simulation.node(id).rounds_done();
     own.bytes = static_cast<double>(sent_bytes);
     own.staleness = ratio(own_staleness, own_heard);
     own.queue = static_cast<double>(simulation.network().queued(id, simulation.now()));
     own.link_use = ratio(static_cast<double>(sent_bytes) - static_cast<double>(before.sent_bytes),
                          simulation.network().up_rate(id) * seconds);
-    offered += static_cast<double>(mail.offered.messages - before.offered);
-    delivered += static_cast<double>(mail.delivered.messages - before.delivered);
+    offered += static_cast<double>(counts.offered.messages - before.offered);
+    delivered += static_cast<double>(counts.delivered.messages - before.delivered);
     heard += own_heard;
     staleness += own_staleness;
-    delay += to_seconds(mail.delay - before.delay);
+    delay += to_seconds(counts.delay - before.delay);
     all.rounds_min = id == 0 ? own.rounds : std::min(all.rounds_min, own.rounds);
     all.rounds_max = std::max(all.rounds_max, own.rounds);
     all.staleness_max = std::max(all.staleness_max, own.staleness);
@@ -42,11 +42,11 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
     all.link_use += own.link_use / nodes;
     all.link_use_max = std::max(all.link_use_max, own.link_use);
     before = {.sent_bytes = sent_bytes,
-              .offered = mail.offered.messages,
-              .delivered = mail.delivered.messages,
-              .heard = mail.heard,
-              .staleness = mail.staleness,
-              .delay = mail.delay};
+              .offered = counts.offered.messages,
+              .delivered = counts.delivered.messages,
+              .heard = counts.heard,
+              .staleness = counts.staleness,
+              .delay = counts.delay};
   }
   all.delivered_fraction = ratio(delivered, offered);
   all.staleness = ratio(staleness, heard);

@@ -70,10 +70,10 @@ TEST(TimeLog, GoesOnFromACheckpoint) {
   first.world.simulation->start();
   while (first.world.simulation->now() < Instant(std::chrono::seconds(12))) first.step();
   Bytes saved;
-  first.world.simulation->save(saved);
+  save_fields(*first.world.simulation, saved);
   first.log.save(saved);
   ByteReader in(saved);
-  ASSERT_TRUE(second.world.simulation->load(in).ok());
+  ASSERT_TRUE(load_fields(*second.world.simulation, in).ok());
   ASSERT_TRUE(second.log.load(in).ok());
   while (second.step()) {
   }

@@ -62,11 +62,11 @@ class Machines final : public Compute {
  private:
   // Follows the trace until the work is done. A training that never ends lasts until kNever.
   static Duration time_for(double work_ns, const std::vector<Pace>& paces, Instant start) {
-    const auto later = std::upper_bound(paces.begin(), paces.end(), start,
-                                        [](Instant at, const Pace& pace) { return at < pace.at; });
-    double speed = later == paces.begin() ? 1 : std::prev(later)->speed;
+    const auto change = std::upper_bound(paces.begin(), paces.end(), start,
+                                         [](Instant at, const Pace& pace) { return at < pace.at; });
+    double speed = change == paces.begin() ? 1 : std::prev(change)->speed;
     Instant at = start;
-    for (auto next = later; next != paces.end(); ++next) {
+    for (auto next = change; next != paces.end(); ++next) {
       const double done_ns = speed * static_cast<double>((next->at - at).count());
       if (done_ns >= work_ns) break;
       work_ns -= done_ns;
@@ -75,7 +75,7 @@ class Machines final : public Compute {
     }
     const double rest_ns = std::ceil(work_ns / speed);
     if (!(rest_ns < kLongestNs)) return kNever - start;
-    return at + Duration(static_cast<std::int64_t>(rest_ns)) - start;
+    return later(at, Duration(static_cast<std::int64_t>(rest_ns))) - start;
   }
 
   Parts parts_;

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/check.h"
-#include "base/ids.h"
 #include "base/time.h"
 
 namespace tessera {
@@ -45,12 +44,22 @@ class EventQueue {
     return std::move(slots_[slot]);
   }
 
-  // Everything waiting, in the order it would come out; for checkpoints.
-  std::vector<std::pair<Instant, const What*>> waiting() const {
-    std::vector<std::pair<Instant, const What*>> all;
+  // Everything waiting, in the order it would come out.
+  std::vector<std::pair<Instant, What>> waiting() const {
+    std::vector<std::pair<Instant, What>> all;
+    all.reserve(heap_.size());
     for (auto copy = heap_; !copy.empty(); copy.pop())
-      all.emplace_back(copy.top().at, &slots_[copy.top().slot]);
+      all.emplace_back(copy.top().at, slots_[copy.top().slot]);
     return all;
+  }
+
+  void fields(Archive& archive) {
+    std::vector<std::pair<Instant, What>> all;
+    if (!archive.loading()) all = waiting();
+    archive(all);
+    if (!archive.loading()) return;
+    *this = {};
+    for (auto& [at, what] : all) push(at, std::move(what));
   }
 
  private:

@@ -73,8 +73,9 @@ double chance_below_one(Options& options, std::string_view key) {
 
 Duration exponential(Random random, Duration mean) {
   // At least a millisecond: a node that crashed the moment it came back would never do anything.
+  constexpr double kLongest = 4e9;  // Seconds: a century, and still a Duration.
   const double seconds = -std::log1p(-random.uniform()) * to_seconds(mean);
-  return Duration(static_cast<std::int64_t>(std::max(seconds, 1e-3) * 1e9));
+  return Duration(static_cast<std::int64_t>(std::clamp(seconds, 1e-3, kLongest) * 1e9));
 }
 
 }  // namespace
@@ -120,7 +121,7 @@ bool Faults::cut_for_ever(Instant now) const {
 std::optional<Instant> Faults::crash_after(NodeId node, std::uint32_t life, Instant start) const {
   if (!crashes()) return std::nullopt;
   const Instant at =
-      start + exponential(random_.fork("up", node).fork("life", life), options_.up_mean);
+      later(start, exponential(random_.fork("up", node).fork("life", life), options_.up_mean));
   return at < options_.heal ? std::optional(at) : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 //   60 Mbit/s, latency 1 ms, two messages of 36,000 bytes offered at 0: each takes 4.8 ms to leave,
 //   so they arrive at 5.8 ms and at 10.6 ms.
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,6 +39,12 @@ class ParcelQueue {
     head_ = 0;
   }
 
+  void fields(Archive& archive) {
+    parcels_.erase(parcels_.begin(), parcels_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+    archive(parcels_);
+  }
+
  private:
   std::vector<Parcel> parcels_;
   std::size_t head_ = 0;  // What lies before it has gone.
@@ -63,29 +70,29 @@ class Fifo final : public Network {
     if (sender.queue.size() == 1) done_.set(parcel.from, start(sender, now));
   }
 
-  void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    take_back(now, from, half_sent_, outcomes);
+  void withdraw(Instant now, NodeId from, std::vector<Receipt>& receipts) override {
+    take_back(now, from, half_sent_, receipts);
   }
-  void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    take_back(now, from, HalfSent::kLost, outcomes);
+  void cut_off(Instant now, NodeId from, std::vector<Receipt>& receipts) override {
+    take_back(now, from, HalfSent::kLost, receipts);
   }
 
   Instant next() const override {
     const Instant next = std::min(next_to_leave_arrives(), in_flight_.next());
-    // Rates that change while nobody sends concern nobody.
+    // A change of rates matters only while something is being sent.
     return messages_ == 0 ? next : std::min(next, rates_.next_change());
   }
 
-  // Nobody hears of a message before its latency has passed, so those that leave within one are
+  // A message is heard of a latency after it has left, so those that leave within one latency are
   // looked at together, when the first of them arrives.
-  void advance(Instant now, std::vector<Outcome>& outcomes) override {
+  void advance(Instant now, std::vector<Receipt>& receipts) override {
     if (next_to_leave_arrives() <= now || rates_.next_change() <= now) catch_up(now);
-    const std::size_t begin = outcomes.size();
-    in_flight_.take(now, outcomes);
-    sort_outcomes(outcomes, begin);
+    const std::size_t begin = receipts.size();
+    in_flight_.take(now, receipts);
+    sort_receipts(receipts, begin);
   }
 
-  std::optional<MessageId> arriving_after(std::size_t others) const override {
+  std::optional<MessageId> upcoming(std::size_t others) const override {
     return in_flight_.after(others);
   }
 
@@ -97,9 +104,9 @@ class Fifo final : public Network {
     return sender.queue.empty() ? 0 : sender.bytes - sent_of_front(sender, now);
   }
   double up_rate(NodeId from) const override { return rates_.up(from); }
+  void list_carried(std::vector<CarriedMessage>& all) const override;
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override;
 
  private:
   struct alignas(64) Sender {  // In one line of the cache.
@@ -110,15 +117,15 @@ class Fifo final : public Network {
     Instant since{};
   };
 
-  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Outcome>& outcomes) {
+  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Receipt>& receipts) {
     catch_up(now);
     Sender& sender = senders_[from];
     if (sender.queue.empty()) return;
     const Parcel front = sender.queue.front();
     const bool finishes = half_sent == HalfSent::kFinished;
-    if (!finishes) outcomes.push_back({front.id, false, sent_of_front(sender, now)});
+    if (!finishes) receipts.push_back({front.id, false, sent_of_front(sender, now)});
     for (const Parcel& unsent : sender.queue.all().subspan(1))
-      outcomes.push_back({unsent.id, false, 0});
+      receipts.push_back({unsent.id, false, 0});
     messages_ -= sender.queue.size() - (finishes ? 1 : 0);
     sender.queue.clear();
     if (finishes) sender.queue.push_back(front);
@@ -136,9 +143,7 @@ class Fifo final : public Network {
     return std::min(rates_.up(parcel.from), rates_.down(parcel.to));
   }
 
-  Instant next_to_leave_arrives() const {
-    return done_.at() < kNever - latency_ ? done_.at() + latency_ : kNever;
-  }
+  Instant next_to_leave_arrives() const { return later(done_.at(), latency_); }
 
   // Lets go what has left, each at its own instant, and makes the changes of rate that are due.
   // Those of this very instant find every transfer at the point it has reached.
@@ -182,7 +187,7 @@ class Fifo final : public Network {
     Sender& sender = senders_[from];
     const Instant left_at = done_.at(from);
     const Parcel parcel = take_front(sender);
-    in_flight_.push(left_at + latency_, parcel.id, parcel.bytes);
+    in_flight_.push(later(left_at, latency_), parcel.id, parcel.bytes);
     --messages_;
     done_.set(from, start(sender, left_at));
   }
@@ -194,6 +199,8 @@ class Fifo final : public Network {
     return sender;
   }
 
+  const char* restore(NodeId from);
+
   NodeRates rates_;
   Duration latency_;
   HalfSent half_sent_;
@@ -203,48 +210,37 @@ class Fifo final : public Network {
   std::size_t messages_ = 0;  // In all queues.
 };
 
-void Fifo::save(Bytes& out) const {
-  ByteWriter writer(out);
-  for (const Sender& sender : senders_) {
-    writer.put<std::uint64_t>(sender.queue.size());
-    for (const Parcel& parcel : sender.queue.all()) {
-      writer.put(parcel.id);
-      writer.put(parcel.to);
-      writer.put(parcel.bytes);
-    }
-    writer.put(sender.left);
-    writer.put(sender.rate);
-    writer.put<std::int64_t>(sender.since.time_since_epoch().count());
-  }
-  in_flight_.save(out);
-  rates_.save(out);
+void Fifo::list_carried(std::vector<CarriedMessage>& all) const {
+  for (const Sender& sender : senders_)
+    for (const Parcel& parcel : sender.queue.all()) all.push_back({parcel.id, parcel.bytes});
+  in_flight_.list(all);
 }
 
-Result<void> Fifo::load(ByteReader& in) {
-  messages_ = 0;
-  for (NodeId from = 0; from < senders_.size(); ++from) {
-    Sender sender;
-    const auto count = in.get<std::uint64_t>();
-    for (std::uint64_t i = 0; i < count && !in.ran_short(); ++i) {
-      Parcel parcel{.id = in.get<MessageId>(), .from = from};
-      parcel.to = in.get<NodeId>();
-      parcel.bytes = in.get<std::uint64_t>();
-      if (parcel.to >= senders_.size()) return Error{"checkpoint", "a message to nobody"};
-      sender.bytes += parcel.bytes;
-      sender.queue.push_back(parcel);
-      ++messages_;
-    }
-    sender.left = in.get<double>();
-    sender.rate = in.get<double>();
-    sender.since = Instant(Duration(in.get<std::int64_t>()));
-    if (in.ran_short()) return Error{"checkpoint", "a queue of messages is cut short"};
-    senders_[from] = std::move(sender);
-    const Sender& loaded = senders_[from];
-    done_.set(from,
-              loaded.queue.empty() ? kNever : when_sent(loaded.since, loaded.left, loaded.rate));
+void Fifo::fields(Archive& archive) {
+  archive(rates_);
+  for (Sender& sender : senders_) archive(sender.queue, sender.left, sender.since);
+  archive(in_flight_);
+  if (!archive.loading()) return;
+  for (NodeId from = 0; from < senders_.size(); ++from)
+    if (const char* why = restore(from)) return archive.refuse(why);
+}
+
+// What follows from a sender's queue and the rates, once they are loaded; or what cannot be.
+const char* Fifo::restore(NodeId from) {
+  Sender& sender = senders_[from];
+  for (const Parcel& parcel : sender.queue.all()) {
+    if (parcel.from != from || parcel.to >= senders_.size())
+      return "a message is in the queue of a node that did not send it, or goes to none";
+    sender.bytes += parcel.bytes;
+    ++messages_;
   }
-  if (Result<void> loaded = in_flight_.load(in); !loaded) return loaded;
-  return rates_.load(in);
+  if (sender.queue.empty()) return nullptr;
+  const Parcel& front = sender.queue.front();
+  if (!(std::abs(sender.left) <= static_cast<double>(front.bytes)) || sender.since < Instant{})
+    return "more of a message is left to send than there is";
+  sender.rate = rate_of(front);
+  done_.set(from, when_sent(sender.since, sender.left, sender.rate));
+  return nullptr;
 }
 
 }  // namespace

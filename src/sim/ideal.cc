@@ -14,21 +14,24 @@ class Ideal final : public Network {
     arriving_.push(now, parcel.id, parcel.bytes);
   }
   // All that was offered has left.
-  void withdraw(Instant, NodeId, std::vector<Outcome>&) override {}
-  void cut_off(Instant, NodeId, std::vector<Outcome>&) override {}
+  void withdraw(Instant, NodeId, std::vector<Receipt>&) override {}
+  void cut_off(Instant, NodeId, std::vector<Receipt>&) override {}
   Instant next() const override { return arriving_.next(); }
-  void advance(Instant now, std::vector<Outcome>& outcomes) override {
-    const std::size_t begin = outcomes.size();
-    arriving_.take(now, outcomes);
-    sort_outcomes(outcomes, begin);
+  void advance(Instant now, std::vector<Receipt>& receipts) override {
+    const std::size_t begin = receipts.size();
+    arriving_.take(now, receipts);
+    sort_receipts(receipts, begin);
   }
+
+  // All of them arrive at once.
+  std::optional<MessageId> upcoming(std::size_t) const override { return std::nullopt; }
 
   std::size_t queued(NodeId, Instant) const override { return 0; }
   std::uint64_t queued_bytes(NodeId, Instant) const override { return 0; }
   double up_rate(NodeId) const override { return 0; }
+  void list_carried(std::vector<CarriedMessage>& all) const override { arriving_.list(all); }
 
-  void save(Bytes& out) const override { arriving_.save(out); }
-  Result<void> load(ByteReader& in) override { return arriving_.load(in); }
+  void fields(Archive& archive) override { archive(arriving_); }
 
  private:
   InFlight arriving_;

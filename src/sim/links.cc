@@ -24,42 +24,46 @@ class Links final : public Network {
         senders_(nodes_) {}
 
   void offer(Instant now, const Parcel& parcel) override;
-  void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    take_back(now, from, half_sent_, outcomes);
+  void withdraw(Instant now, NodeId from, std::vector<Receipt>& receipts) override {
+    take_back(now, from, half_sent_, receipts);
   }
-  void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) override {
-    take_back(now, from, HalfSent::kLost, outcomes);
+  void cut_off(Instant now, NodeId from, std::vector<Receipt>& receipts) override {
+    take_back(now, from, HalfSent::kLost, receipts);
   }
   Instant next() const override {
     if (share_.unsolved()) return changed_at_;
     const Instant next = std::min(share_.next(), in_flight_.next());
-    // Rates that change while nobody sends concern nobody.
+    // A change of rates matters only while something is being sent.
     return messages_.size() == free_.size() ? next : std::min(next, rates_.next_change());
   }
-  void advance(Instant now, std::vector<Outcome>& outcomes) override;
+  void advance(Instant now, std::vector<Receipt>& receipts) override;
 
-  std::optional<MessageId> arriving_after(std::size_t others) const override {
+  std::optional<MessageId> upcoming(std::size_t others) const override {
     return in_flight_.after(others);
   }
 
   std::size_t queued(NodeId from, Instant) const override { return senders_[from].messages; }
   std::uint64_t queued_bytes(NodeId from, Instant now) const override;
   double up_rate(NodeId from) const override { return share_.capacity(from); }
+  void list_carried(std::vector<CarriedMessage>& all) const override;
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override;
 
  private:
   struct Message {
     Parcel parcel{};
     std::uint32_t next = kNone;  // The one behind it, to the same node.
     LinkShare::Slot flow = kNone;
+
+    void fields(Archive& archive) { archive(parcel, next, flow); }
   };
   // A sender's connection to one receiver, while it has messages: a list whose first one is under
   // way or waits for its turn.
   struct Connection {
     NodeId to = 0;
     std::uint32_t first = kNone, last = kNone;
+
+    void fields(Archive& archive) { archive(to, first, last); }
   };
   struct Sender {
     std::vector<Connection> connections{};  // By receiver.
@@ -91,9 +95,14 @@ class Links final : public Network {
   void finish(std::uint32_t message, Instant now);
   void finish_due(Instant now);
   void keep_up(Instant now);
-  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Outcome>& outcomes);
-  void drop(std::uint32_t message, Instant now, std::vector<Outcome>& outcomes);
-  Result<void> load_connections(ByteReader& in, Sender& sender);
+  void take_back(Instant now, NodeId from, HalfSent half_sent, std::vector<Receipt>& receipts);
+  void drop(std::uint32_t message, Instant now, std::vector<Receipt>& receipts);
+  SharedFlow flow_of(const Parcel& parcel) const {
+    return {{parcel.from, nodes_ + parcel.to}, path_(parcel.from, parcel.to).rate};
+  }
+  bool restore();
+  bool restore_connection(NodeId from, const Connection& to, std::vector<bool>& seen);
+  bool restore_flow(Sender& sender, std::uint32_t message);
 
   std::uint32_t nodes_;
   NodeRates rates_;
@@ -156,8 +165,7 @@ void Links::its_turn(Sender& sender, std::uint32_t message, Instant now) {
 
 void Links::start(Sender& sender, std::uint32_t message, Instant now) {
   const Parcel& parcel = messages_[message].parcel;
-  const SharedFlow flow{{parcel.from, nodes_ + parcel.to}, path_(parcel.from, parcel.to).rate};
-  const LinkShare::Slot slot = share_.add(now, flow, static_cast<double>(parcel.bytes));
+  const LinkShare::Slot slot = share_.add(now, flow_of(parcel), static_cast<double>(parcel.bytes));
   messages_[message].flow = slot;
   if (slot >= message_of_.size()) message_of_.resize(slot + 1, kNone);
   message_of_[slot] = message;
@@ -172,7 +180,7 @@ void Links::finish(std::uint32_t message, Instant now) {
   Sender& sender = senders_[parcel.from];
   share_.remove(gone.flow);
   free_.push_back(message);
-  in_flight_.push(now + path_(parcel.from, parcel.to).latency, parcel.id, parcel.bytes);
+  in_flight_.push(later(now, path_(parcel.from, parcel.to).latency), parcel.id, parcel.bytes);
   --sender.under_way;
   --sender.messages;
   sender.bytes -= parcel.bytes;
@@ -211,25 +219,25 @@ void Links::keep_up(Instant now) {
   changed_at_ = now;
 }
 
-void Links::advance(Instant now, std::vector<Outcome>& outcomes) {
+void Links::advance(Instant now, std::vector<Receipt>& receipts) {
   keep_up(now);
   finish_due(now);
   while (share_.unsolved()) {
     share_.solve(now);
     finish_due(now);  // What is empty, or had less than a nanosecond to go.
   }
-  const std::size_t begin = outcomes.size();
-  in_flight_.take(now, outcomes);
-  sort_outcomes(outcomes, begin);
+  const std::size_t begin = receipts.size();
+  in_flight_.take(now, receipts);
+  sort_receipts(receipts, begin);
 }
 
 void Links::take_back(Instant now, NodeId from, HalfSent half_sent,
-                      std::vector<Outcome>& outcomes) {
+                      std::vector<Receipt>& receipts) {
   keep_up(now);
   finish_due(now);  // What has wholly left by now stays on its way.
   Sender& sender = senders_[from];
   if (sender.messages == 0) return;
-  const std::size_t begin = outcomes.size();
+  const std::size_t begin = receipts.size();
   Sender rest;  // What goes through all the same.
   for (Connection to : sender.connections) {
     std::uint32_t message = to.first;
@@ -241,16 +249,16 @@ void Links::take_back(Instant now, NodeId from, HalfSent half_sent,
       ++rest.messages;
       rest.bytes += messages_[to.first].parcel.bytes;
     }
-    while (message != kNone) drop(std::exchange(message, messages_[message].next), now, outcomes);
+    while (message != kNone) drop(std::exchange(message, messages_[message].next), now, receipts);
   }
-  sort_outcomes(outcomes, begin);
+  sort_receipts(receipts, begin);
   sender = std::move(rest);
   changed_at_ = now;
 }
 
-void Links::drop(std::uint32_t message, Instant now, std::vector<Outcome>& outcomes) {
+void Links::drop(std::uint32_t message, Instant now, std::vector<Receipt>& receipts) {
   const Message& dropped = messages_[message];
-  outcomes.push_back({dropped.parcel.id, false, bytes_sent(dropped, now)});
+  receipts.push_back({dropped.parcel.id, false, bytes_sent(dropped, now)});
   if (dropped.flow != kNone) share_.remove(dropped.flow);
   free_.push_back(message);
 }
@@ -269,87 +277,79 @@ std::uint64_t Links::queued_bytes(NodeId from, Instant now) const {
   return bytes;
 }
 
-void Links::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put<std::int64_t>(changed_at_.time_since_epoch().count());
-  writer.put<std::uint64_t>(messages_.size());
-  for (const Message& message : messages_) {
-    writer.put(message.parcel.id);
-    writer.put(message.parcel.from);
-    writer.put(message.parcel.to);
-    writer.put(message.parcel.bytes);
-    writer.put(message.next);
-    writer.put(message.flow);
+void Links::list_carried(std::vector<CarriedMessage>& all) const {
+  for (const Sender& sender : senders_)
+    for (const Connection& to : sender.connections)
+      for (std::uint32_t at = to.first; at != kNone; at = messages_[at].next)
+        all.push_back({messages_[at].parcel.id, messages_[at].parcel.bytes});
+  in_flight_.list(all);
+}
+
+void Links::fields(Archive& archive) {
+  archive(rates_, changed_at_, messages_, free_, share_);
+  for (Sender& sender : senders_) archive(sender.connections);
+  archive(in_flight_);
+  if (archive.loading() && archive.ok().ok() && !restore())
+    archive.refuse("the messages under way do not hold together");
+}
+
+// Fills in what follows from the connections, once they are loaded; whether it can be. Each message
+// is free or on one connection, each flow is the first message of one.
+bool Links::restore() {
+  const std::vector<double> expected = capacities();
+  for (LinkShare::Link link = 0; link < expected.size(); ++link)
+    if (share_.capacity(link) != expected[link]) return false;
+  std::vector<bool> seen(messages_.size(), false);
+  for (const std::uint32_t message : free_) {
+    if (message >= seen.size() || seen[message]) return false;
+    seen[message] = true;
   }
-  writer.put<std::uint64_t>(free_.size());
-  for (const std::uint32_t message : free_) writer.put(message);
-  share_.save(out);
-  for (const Sender& sender : senders_) {
-    writer.put<std::uint64_t>(sender.connections.size());
+  std::size_t flows = 0;
+  for (NodeId from = 0; from < nodes_; ++from) {
+    Sender& sender = senders_[from];
+    NodeId lowest = 0;
     for (const Connection& to : sender.connections) {
-      writer.put(to.first);
-      writer.put(to.last);
+      if (to.to < lowest || to.to >= nodes_ || !restore_connection(from, to, seen)) return false;
+      lowest = to.to + 1;
     }
+    if (sender.under_way > parallel_) return false;
+    if (sender.under_way < parallel_ && !sender.waiting.empty()) return false;
+    flows += sender.under_way;
   }
-  in_flight_.save(out);
-  rates_.save(out);
+  return flows == share_.size() && std::find(seen.begin(), seen.end(), false) == seen.end();
 }
 
-Result<void> Links::load(ByteReader& in) {
-  const Error broken{"checkpoint", "the messages under way do not hold together"};
-  changed_at_ = Instant(Duration(in.get<std::int64_t>()));
-  const auto count = in.get<std::uint64_t>();
-  if (count > in.left()) return broken;
-  messages_.assign(count, {});
-  for (Message& message : messages_) {
-    message.parcel.id = in.get<MessageId>();
-    message.parcel.from = in.get<NodeId>();
-    message.parcel.to = in.get<NodeId>();
-    message.parcel.bytes = in.get<std::uint64_t>();
-    message.next = in.get<std::uint32_t>();
-    message.flow = in.get<std::uint32_t>();
-    const bool next_exists = message.next == kNone || message.next < count;
-    if (message.parcel.from >= nodes_ || message.parcel.to >= nodes_ || !next_exists) return broken;
+bool Links::restore_connection(NodeId from, const Connection& to, std::vector<bool>& seen) {
+  Sender& sender = senders_[from];
+  std::uint32_t last = kNone;
+  for (std::uint32_t at = to.first; at != kNone; at = messages_[at].next) {
+    if (at >= messages_.size() || seen[at]) return false;
+    seen[at] = true;
+    const Message& message = messages_[at];
+    if (message.parcel.from != from || message.parcel.to != to.to) return false;
+    if (at != to.first && message.flow != kNone) return false;
+    ++sender.messages;
+    sender.bytes += message.parcel.bytes;
+    last = at;
   }
-  const auto free = in.get<std::uint64_t>();
-  if (free > count) return broken;
-  free_.assign(free, 0);
-  for (std::uint32_t& message : free_)
-    if ((message = in.get<std::uint32_t>()) >= count) return broken;
-  if (Result<void> loaded = share_.load(in); !loaded) return loaded;
-  for (Sender& sender : senders_)
-    if (Result<void> loaded = load_connections(in, sender); !loaded) return loaded;
-  if (Result<void> loaded = in_flight_.load(in); !loaded) return loaded;
-  return rates_.load(in);
+  return last != kNone && last == to.last && restore_flow(sender, to.first);
 }
 
-// A sender's counters and the messages waiting for their turn follow from its connections.
-Result<void> Links::load_connections(ByteReader& in, Sender& sender) {
-  const Error broken{"checkpoint", "a connection's messages do not hold together"};
-  sender = Sender{};
-  const auto count = in.get<std::uint64_t>();
-  if (count > nodes_) return broken;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Connection to{.first = in.get<std::uint32_t>(), .last = in.get<std::uint32_t>()};
-    if (in.ran_short() || to.first >= messages_.size() || to.last >= messages_.size())
-      return broken;
-    const Message& first = messages_[to.first];
-    to.to = first.parcel.to;
-    sender.connections.push_back(to);
-    if (first.flow == kNone) {
-      sender.waiting.emplace(first.parcel.id, to.first);
-    } else {
-      if (!share_.has(first.flow)) return broken;
-      ++sender.under_way;
-      if (first.flow >= message_of_.size()) message_of_.resize(first.flow + 1, kNone);
-      message_of_[first.flow] = to.first;
-    }
-    for (std::uint32_t at = to.first; at != kNone; at = messages_[at].next) {
-      if (++sender.messages > messages_.size()) return broken;  // They run in a circle.
-      sender.bytes += messages_[at].parcel.bytes;
-    }
+bool Links::restore_flow(Sender& sender, std::uint32_t message) {
+  const Parcel& parcel = messages_[message].parcel;
+  const LinkShare::Slot slot = messages_[message].flow;
+  if (slot == kNone) {
+    sender.waiting.emplace(parcel.id, message);
+    return true;
   }
-  return {};
+  if (!share_.has(slot)) return false;
+  const SharedFlow flow = share_.flow(slot), expected = flow_of(parcel);
+  if (flow.links != expected.links || flow.limit != expected.limit) return false;
+  if (slot >= message_of_.size()) message_of_.resize(slot + 1, kNone);
+  if (message_of_[slot] != kNone) return false;
+  message_of_[slot] = message;
+  ++sender.under_way;
+  return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 
@@ -176,94 +177,62 @@ double LinkShare::bytes_left(Slot slot, Instant now) const {
   return std::max(0.0, flow.left - flow.rate * to_seconds(now - flow.since));
 }
 
-// Everything, in its order: sums must go on as they would have.
-void LinkShare::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put<std::uint64_t>(flows_.size());
-  for (const Flow& flow : flows_) {
-    writer.put(flow.left);
-    writer.put(flow.rate);
-    writer.put(flow.limit);
-    writer.put<std::int64_t>(flow.since.time_since_epoch().count());
-    writer.put<std::int64_t>(flow.done.time_since_epoch().count());
-    for (const Link link : flow.links) writer.put(link);
-    writer.put(flow.keeper);
-    writer.put<std::uint8_t>(flow.in_use);
-  }
-  writer.put<std::uint64_t>(free_.size());
-  for (const Slot slot : free_) writer.put(slot);
+// Everything, in its order: sums must go on as they would have. The earliest end on a link is not
+// what its flows say: between two solutions it may be behind, and must stay so.
+void LinkShare::fields(Archive& archive) {
+  archive(flows_, free_);
   for (Link which = 0; which < links_.size(); ++which) {
-    const LinkState& link = links_[which];
-    // Not what its flows say: between two solutions it may be behind, and must stay so.
-    writer.put<std::int64_t>(earliest_.at(which).time_since_epoch().count());
-    writer.put(link.capacity);
-    writer.put(levels_[which]);
-    writer.put(link.load);
-    writer.put<std::uint8_t>(link.crowd_changed);
-    writer.put<std::uint64_t>(link.flows.size());
-    for (const Entry& entry : link.flows) writer.put(entry.flow);
+    Instant earliest = earliest_.at(which);
+    archive(links_[which], levels_[which], earliest);
+    earliest_.set(which, earliest);
   }
-  for (const std::vector<Link>* list : {&pending_, &touched_}) {
-    writer.put<std::uint64_t>(list->size());
-    for (const Link link : *list) writer.put(link);
-  }
+  archive(pending_, touched_);
+  if (archive.loading()) archive.require(restore(), "the shared links do not hold together");
 }
 
-Result<void> LinkShare::load(ByteReader& in) {
-  const Error broken{"checkpoint", "the shared links do not hold together"};
-  const auto count = in.get<std::uint64_t>();
-  if (count > in.left()) return broken;
-  flows_.assign(count, {});
-  for (Flow& flow : flows_) {
-    flow.left = in.get<double>();
-    flow.rate = in.get<double>();
-    flow.limit = in.get<double>();
-    flow.since = Instant(Duration(in.get<std::int64_t>()));
-    flow.done = Instant(Duration(in.get<std::int64_t>()));
-    for (Link& link : flow.links)
-      if ((link = in.get<Link>()) >= links_.size()) return broken;
-    if ((flow.keeper = in.get<std::uint8_t>()) > 1) return broken;
-    flow.in_use = in.get<std::uint8_t>() != 0;
+// Fills in what follows from the rest, once that is loaded; whether it can be.
+bool LinkShare::restore() {
+  std::vector<bool> seen(2 * flows_.size(), false);
+  for (const Flow& flow : flows_) {
+    const bool times = flow.since >= Instant{} && flow.done >= Instant{};
+    const bool rates =
+        std::isfinite(flow.left) && std::isfinite(flow.rate) && flow.rate >= 0 && flow.limit >= 0;
+    if (!times || !rates || flow.keeper > 1) return false;
+    if (std::max(flow.links[0], flow.links[1]) >= links_.size()) return false;
   }
-  if (!load_list(in, count, free_)) return broken;
   for (Link which = 0; which < links_.size(); ++which)
-    if (!load_link(in, which)) return broken;
-  if (!load_list(in, links_.size(), pending_) || !load_list(in, links_.size(), touched_))
-    return broken;
-  for (const Link link : pending_) links_[link].pending = true;
-  for (const Link link : touched_) links_[link].touched = true;
-  if (in.ran_short()) return broken;
-  return {};
-}
-
-// Numbers below `end`, no more of them than that.
-bool LinkShare::load_list(ByteReader& in, std::uint64_t end, std::vector<std::uint32_t>& list) {
-  const auto count = in.get<std::uint64_t>();
-  if (count > end) return false;
-  list.assign(count, 0);
-  for (std::uint32_t& number : list)
-    if ((number = in.get<std::uint32_t>()) >= end) return false;
-  return true;
-}
-
-bool LinkShare::load_link(ByteReader& in, Link which) {
-  LinkState link;
-  earliest_.set(which, Instant(Duration(in.get<std::int64_t>())));
-  link.capacity = in.get<double>();
-  levels_[which] = in.get<double>();
-  link.load = in.get<double>();
-  link.crowd_changed = in.get<std::uint8_t>() != 0;
-  std::vector<std::uint32_t> entries;
-  if (!load_list(in, 2 * flows_.size(), entries)) return false;
-  for (std::uint32_t i = 0; i < entries.size(); ++i) {
-    Flow& flow = flows_[entries[i] / 2];
-    const std::uint32_t side = entries[i] % 2;
-    if (!flow.in_use || flow.links[side] != which) return false;
-    flow.places[side] = i;
-    link.flows.push_back({entries[i], flow.links[1 - side], flow.limit});
+    if (!restore_link(which, seen)) return false;
+  for (const Slot slot : free_) {
+    if (slot >= flows_.size() || flows_[slot].in_use || seen[2 * slot]) return false;
+    seen[2 * slot] = seen[2 * slot + 1] = true;
   }
-  links_[which] = std::move(link);
+  // Each flow is free, or on both of its links.
+  if (std::find(seen.begin(), seen.end(), false) != seen.end()) return false;
+  for (const Link link : pending_)
+    if (link >= links_.size() || std::exchange(links_[link].pending, true)) return false;
+  for (const Link link : touched_)
+    if (link >= links_.size() || std::exchange(links_[link].touched, true)) return false;
   return true;
+}
+
+bool LinkShare::restore_link(Link which, std::vector<bool>& seen) {
+  LinkState& link = links_[which];
+  double sum = 0;
+  for (std::uint32_t i = 0; i < link.flows.size(); ++i) {
+    Entry& entry = link.flows[i];
+    if (entry.slot() >= flows_.size() || seen[entry.flow]) return false;
+    seen[entry.flow] = true;
+    Flow& flow = flows_[entry.slot()];
+    if (!flow.in_use || flow.links[entry.side()] != which) return false;
+    flow.places[entry.side()] = i;
+    entry.other = flow.links[1 - entry.side()];
+    entry.limit = flow.limit;
+    sum += flow.rate;
+  }
+  if (!(levels_[which] >= 0 && link.capacity >= 0)) return false;
+  // Sums that grew in another order differ by rounding only.
+  const double scale = std::max(sum, std::isfinite(link.capacity) ? link.capacity : 1.0);
+  return std::abs(link.load - sum) <= 1e-6 * scale;
 }
 
 }  // namespace tessera

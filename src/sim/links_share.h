@@ -20,8 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "base/archive.h"
 #include "math/max_min.h"
 #include "sim/network_timeline.h"
 
@@ -47,14 +46,15 @@ class LinkShare {
   void take_done(Instant now, std::vector<Slot>& done);
 
   bool has(Slot slot) const { return slot < flows_.size() && flows_[slot].in_use; }
+  std::size_t size() const { return flows_.size() - free_.size(); }  // Flows under way.
+  SharedFlow flow(Slot slot) const { return {flows_[slot].links, flows_[slot].limit}; }
   double rate(Slot slot) const { return flows_[slot].rate; }
   double bytes_left(Slot slot, Instant now) const;
   double load(Link link) const { return links_[link].load; }
   double capacity(Link link) const { return links_[link].capacity; }
   std::uint64_t levels_set() const { return levels_set_; }  // How much work there was.
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);
+  void fields(Archive& archive);
 
  private:
   struct alignas(64) Flow {  // In one line of the cache, as is a link.
@@ -67,6 +67,10 @@ class LinkShare {
     std::array<std::uint32_t, 2> places{};  // In the links' lists.
     std::uint8_t keeper = 0;  // Which of its links keeps `done` in mind: the one that limits it.
     bool in_use = false;
+
+    void fields(Archive& archive) {
+      archive(left, rate, limit, since, done, links, keeper, in_use);
+    }
   };
   // What a link must know of a flow to find its level, without looking the flow up.
   struct Entry {
@@ -75,6 +79,8 @@ class LinkShare {
     double limit = 0;
     Slot slot() const { return flow / 2; }
     std::uint32_t side() const { return flow % 2; }
+
+    void fields(Archive& archive) { archive(flow); }  // The rest is the flow's.
   };
   struct alignas(64) LinkState {
     double capacity = 0;
@@ -83,6 +89,8 @@ class LinkShare {
     bool pending = false;
     bool crowd_changed = false;  // A flow without a rate is here.
     bool touched = false;
+
+    void fields(Archive& archive) { archive(capacity, load, flows, crowd_changed); }
   };
 
   bool fits(Link which) const;
@@ -91,8 +99,8 @@ class LinkShare {
   void level(Link link, Instant now);
   void change_rate(const Entry& entry, double rate, Instant now);
   void find_earliest(Link link, Instant now);
-  static bool load_list(ByteReader& in, std::uint64_t end, std::vector<std::uint32_t>& list);
-  bool load_link(ByteReader& in, Link which);
+  bool restore();
+  bool restore_link(Link which, std::vector<bool>& seen);
 
   double tolerance_;
   double slack_;  // The tolerance in use.

@@ -4,7 +4,7 @@
 //
 //   network.offer(now, {.id = 7, .from = 0, .to = 3, .bytes = 36'000});
 //   network.next()                      // When advance() will next have something to say.
-//   network.advance(now, outcomes)      // Outcomes of this instant, in the order of ids.
+//   network.advance(now, receipts)      // What became of messages by now, in the order of ids.
 //
 // Time never runs backwards, and advance() is called for every instant next() names before a later
 // one. Given the same calls, a network gives the same answers: sums run in the order of ids.
@@ -18,10 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "base/result.h"
 #include "base/spec.h"
 #include "base/time.h"
 
@@ -33,14 +32,21 @@ struct Parcel {
   MessageId id = 0;
   NodeId from = 0, to = 0;
   std::uint64_t bytes = 0;
+
+  void fields(Archive& archive) { archive(id, from, to, bytes); }
 };
 
 // What became of a message. One that is dropped was withdrawn by its sender; `bytes_sent` of it had
 // left by then, in vain.
-struct Outcome {
+struct Receipt {
   MessageId id = 0;
   bool delivered = false;
   std::uint64_t bytes_sent = 0;
+};
+
+struct CarriedMessage {
+  MessageId id = 0;
+  std::uint64_t bytes = 0;
 };
 
 class Network {
@@ -49,27 +55,28 @@ class Network {
 
   virtual void offer(Instant now, const Parcel& parcel) = 0;
   // Takes back what waits at `from`, and what is half sent unless the network lets it finish
-  // (half_sent=); appends an outcome for each. What has left and is still on its way arrives.
-  virtual void withdraw(Instant now, NodeId from, std::vector<Outcome>& outcomes) = 0;
+  // (half_sent=); appends a receipt for each. What has left and is still on its way arrives.
+  virtual void withdraw(Instant now, NodeId from, std::vector<Receipt>& receipts) = 0;
   // The same for a node that is no more: nothing is left to finish.
-  virtual void cut_off(Instant now, NodeId from, std::vector<Outcome>& outcomes) = 0;
+  virtual void cut_off(Instant now, NodeId from, std::vector<Receipt>& receipts) = 0;
 
   virtual Instant next() const = 0;  // kNever when nothing will change by itself.
-  virtual void advance(Instant now, std::vector<Outcome>& outcomes) = 0;
-  // The message that arrives when so many others have, if that is known by now and nothing
-  // overtakes it: for whoever wants its memory at hand by then, and for nothing else.
-  virtual std::optional<MessageId> arriving_after(std::size_t) const { return std::nullopt; }
+  virtual void advance(Instant now, std::vector<Receipt>& receipts) = 0;
+  // A hint: the message that arrives after `others` more, as things stand. Only good for having its
+  // memory at hand by then (prefetching); networks that cannot tell say nothing.
+  virtual std::optional<MessageId> upcoming(std::size_t others) const = 0;
 
-  // For whoever measures. Messages that have not wholly left a node, and how many of their bytes
-  // have not.
+  // Messages that have not wholly left a node, and how many of their bytes have not.
   virtual std::size_t queued(NodeId from, Instant now) const = 0;
   virtual std::uint64_t queued_bytes(NodeId from, Instant now) const = 0;
   // What the node's up-link can carry now, in bytes per second; 0 where that means nothing.
   virtual double up_rate(NodeId from) const = 0;
+  // Appends every message that was offered and of which no receipt was given.
+  virtual void list_carried(std::vector<CarriedMessage>& all) const = 0;
 
-  // The state between two instants; a network that loads was made from the same spec.
-  virtual void save(Bytes& out) const = 0;
-  virtual Result<void> load(ByteReader& in) = 0;
+  // The state between two instants; a network that loads was made from the same spec and has been
+  // offered nothing.
+  virtual void fields(Archive& archive) = 0;
 };
 
 struct NetworkContext {

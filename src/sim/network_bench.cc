@@ -37,9 +37,9 @@ class Scatter {
       const Instant now = std::min(network_->next(), round);
       if (now == kNever) break;
       if (network_->next() == now) {
-        outcomes_.clear();
-        network_->advance(now, outcomes_);
-        count_.delivered += outcomes_.size();
+        receipts_.clear();
+        network_->advance(now, receipts_);
+        count_.delivered += receipts_.size();
       } else {
         begin_round(rounds_.pop(), now);
       }
@@ -54,9 +54,9 @@ class Scatter {
   }
 
   void begin_round(NodeId node, Instant now) {
-    outcomes_.clear();
-    network_->withdraw(now, node, outcomes_);
-    count_.dropped += outcomes_.size();
+    receipts_.clear();
+    network_->withdraw(now, node, receipts_);
+    count_.dropped += receipts_.size();
     if (rounds_left_[node]-- == 0) return;
     for (int i = 0; i < 60; ++i) {
       const auto away = static_cast<NodeId>(1 + random_.below(nodes_ - 1));
@@ -73,7 +73,7 @@ class Scatter {
   std::unique_ptr<Network> network_;
   EventQueue<NodeId> rounds_;
   Random random_{2};
-  std::vector<Outcome> outcomes_;
+  std::vector<Receipt> receipts_;
   Count count_;
 };
 

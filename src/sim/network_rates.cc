@@ -73,16 +73,13 @@ void NodeRates::make_next_change() {
   if (change.on) on_[change.node] = *change.on;
 }
 
-void NodeRates::save(Bytes& out) const {
-  ByteWriter(out).put<std::uint64_t>(position_);
-}
-
-Result<void> NodeRates::load(ByteReader& in) {
-  const auto position = in.get<std::uint64_t>();
-  if (in.ran_short() || position < position_ || position > trace_.size())
-    return Error{"checkpoint", "the trace was read further than it goes; is it the same file?"};
+void NodeRates::fields(Archive& archive) {
+  std::uint64_t position = position_;
+  archive(position);
+  if (!archive.loading()) return;
+  if (position < position_ || position > trace_.size())
+    return archive.refuse("the trace was read further than it goes; is it the same file?");
   while (position_ < position) make_next_change();
-  return {};
 }
 
 }  // namespace tessera

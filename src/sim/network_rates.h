@@ -43,8 +43,7 @@ class NodeRates {
   // Makes the changes up to `now`; whether there were any.
   bool advance(Instant now);
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);  // Into rates that have made no change since construction.
+  void fields(Archive& archive);  // Loads into rates that have made no change since construction.
 
  private:
   void make_next_change();

@@ -38,10 +38,10 @@ std::unique_ptr<Network> network_of(std::string_view spec, std::uint32_t nodes =
   return make_network(spec, {.nodes = nodes, .random = Random(5)});
 }
 
-std::vector<Outcome> advance(Network& network, Instant now) {
-  std::vector<Outcome> outcomes;
-  network.advance(now, outcomes);
-  return outcomes;
+std::vector<Receipt> advance(Network& network, Instant now) {
+  std::vector<Receipt> receipts;
+  network.advance(now, receipts);
+  return receipts;
 }
 
 // Runs a network on its own until nothing will happen any more: when each message arrived.
@@ -49,7 +49,7 @@ std::map<MessageId, Instant> arrivals(Network& network) {
   std::map<MessageId, Instant> when;
   while (network.next() != kNever) {
     const Instant now = network.next();
-    for (const Outcome& outcome : advance(network, now)) when[outcome.id] = now;
+    for (const Receipt& receipt : advance(network, now)) when[receipt.id] = now;
   }
   return when;
 }
@@ -123,9 +123,9 @@ std::unique_ptr<Network> one_sent_one_begun_one_waiting(std::string_view spec) {
   for (MessageId id = 0; id < 3; ++id)
     network->offer(Instant{},
                    {.id = id, .from = 0, .to = static_cast<NodeId>(1 + id), .bytes = 1000});
-  std::vector<Outcome> outcomes;
-  while (network->next() <= Instant(1400us)) network->advance(network->next(), outcomes);
-  EXPECT_TRUE(outcomes.empty());
+  std::vector<Receipt> receipts;
+  while (network->next() <= Instant(1400us)) network->advance(network->next(), receipts);
+  EXPECT_TRUE(receipts.empty());
   return network;
 }
 
@@ -134,13 +134,13 @@ std::unique_ptr<Network> one_sent_one_begun_one_waiting(std::string_view spec) {
 TEST(Withdrawing, CountsWhatWasSentInVain) {
   for (const char* spec : {"fifo:up=1MB/s,latency=9ms", "links:up=1MB/s,latency=9ms,parallel=1"}) {
     const auto network = one_sent_one_begun_one_waiting(spec);
-    std::vector<Outcome> outcomes;
-    network->withdraw(Instant(1400us), 0, outcomes);
-    ASSERT_EQ(outcomes.size(), 2u) << spec;
-    EXPECT_EQ(outcomes[0].id, 1u);
-    EXPECT_FALSE(outcomes[0].delivered);
-    EXPECT_EQ(outcomes[0].bytes_sent, 400u);
-    EXPECT_EQ(outcomes[1].bytes_sent, 0u);
+    std::vector<Receipt> receipts;
+    network->withdraw(Instant(1400us), 0, receipts);
+    ASSERT_EQ(receipts.size(), 2u) << spec;
+    EXPECT_EQ(receipts[0].id, 1u);
+    EXPECT_FALSE(receipts[0].delivered);
+    EXPECT_EQ(receipts[0].bytes_sent, 400u);
+    EXPECT_EQ(receipts[1].bytes_sent, 0u);
     EXPECT_EQ(network->queued(0, Instant(1400us)), 0u);
     EXPECT_EQ(arrivals(*network), (std::map<MessageId, Instant>{{0, Instant(10ms)}}));
   }
@@ -153,11 +153,11 @@ TEST(Withdrawing, LetsWhatWasBegunGoThroughWhereAsked) {
                            "links:up=1MB/s,latency=9ms,parallel=1,half_sent=finished"})
     for (const bool crashed : {false, true}) {
       const auto network = one_sent_one_begun_one_waiting(spec);
-      std::vector<Outcome> outcomes;
-      crashed ? network->cut_off(Instant(1400us), 0, outcomes)
-              : network->withdraw(Instant(1400us), 0, outcomes);
-      EXPECT_EQ(outcomes.size(), crashed ? 2u : 1u) << spec;
-      EXPECT_EQ(outcomes.back().id, 2u);
+      std::vector<Receipt> receipts;
+      crashed ? network->cut_off(Instant(1400us), 0, receipts)
+              : network->withdraw(Instant(1400us), 0, receipts);
+      EXPECT_EQ(receipts.size(), crashed ? 2u : 1u) << spec;
+      EXPECT_EQ(receipts.back().id, 2u);
       EXPECT_EQ(network->queued(0, Instant(1400us)), crashed ? 0u : 1u);
       EXPECT_EQ(network->queued_bytes(0, Instant(1400us)), crashed ? 0u : 600u);
       network->offer(Instant(1400us), {.id = 3, .from = 0, .to = 1, .bytes = 1000});
@@ -268,7 +268,7 @@ class Rehearsal {
     const Instant pause = now_ + Duration(static_cast<std::int64_t>(random_.below(2'000'000)));
     if (next != kNever && next <= pause) {
       now_ = next;
-      record([&](auto& outcomes) { network->advance(now_, outcomes); });
+      record([&](auto& receipts) { network->advance(now_, receipts); });
     } else {
       now_ = pause;
       act();
@@ -279,7 +279,7 @@ class Rehearsal {
     while (network->next() != kNever) {
       ASSERT_GE(network->next(), now_);
       now_ = network->next();
-      record([&](auto& outcomes) { network->advance(now_, outcomes); });
+      record([&](auto& receipts) { network->advance(now_, receipts); });
     }
   }
 
@@ -301,7 +301,7 @@ class Rehearsal {
 
   const std::map<MessageId, std::uint64_t>& open() const { return open_; }
   Instant now() const { return now_; }
-  std::vector<Outcome> told{};
+  std::vector<Receipt> told{};
   std::vector<Instant> told_at{};
   std::uint64_t offered_bytes = 0, delivered_bytes = 0, dropped_bytes = 0;
   std::unique_ptr<Network> network;
@@ -309,31 +309,31 @@ class Rehearsal {
  private:
   template <typename Call>
   void record(Call call) {
-    std::vector<Outcome> outcomes;
-    call(outcomes);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      const Outcome& outcome = outcomes[i];
-      ASSERT_TRUE(i == 0 || outcomes[i - 1].id < outcome.id);
-      ASSERT_EQ(open_.count(outcome.id), 1u) << "told twice";
-      const std::uint64_t bytes = open_[outcome.id];
-      ASSERT_LE(outcome.bytes_sent, bytes);
-      ASSERT_TRUE(!outcome.delivered || outcome.bytes_sent == bytes);
-      (outcome.delivered ? delivered_bytes : dropped_bytes) +=
-          outcome.delivered ? outcome.bytes_sent : bytes;
-      open_.erase(outcome.id);
-      told.push_back(outcome);
+    std::vector<Receipt> receipts;
+    call(receipts);
+    for (std::size_t i = 0; i < receipts.size(); ++i) {
+      const Receipt& receipt = receipts[i];
+      ASSERT_TRUE(i == 0 || receipts[i - 1].id < receipt.id);
+      ASSERT_EQ(open_.count(receipt.id), 1u) << "told twice";
+      const std::uint64_t bytes = open_[receipt.id];
+      ASSERT_LE(receipt.bytes_sent, bytes);
+      ASSERT_TRUE(!receipt.delivered || receipt.bytes_sent == bytes);
+      (receipt.delivered ? delivered_bytes : dropped_bytes) +=
+          receipt.delivered ? receipt.bytes_sent : bytes;
+      open_.erase(receipt.id);
+      told.push_back(receipt);
       told_at.push_back(now_);
     }
   }
 
   // What is taken back is what was queued and is no more, message for message and byte for byte.
   void take_back(NodeId from, bool crashed) {
-    if (network->next() <= now_) record([&](auto& outcomes) { network->advance(now_, outcomes); });
+    if (network->next() <= now_) record([&](auto& receipts) { network->advance(now_, receipts); });
     const std::size_t queued = network->queued(from, now_), before = told.size();
     const std::uint64_t queued_bytes = network->queued_bytes(from, now_);
     const std::uint64_t dropped_before = dropped_bytes;
-    record([&](auto& outcomes) {
-      crashed ? network->cut_off(now_, from, outcomes) : network->withdraw(now_, from, outcomes);
+    record([&](auto& receipts) {
+      crashed ? network->cut_off(now_, from, receipts) : network->withdraw(now_, from, receipts);
     });
     if (crashed || !finishes_) {
       ASSERT_EQ(network->queued(from, now_), 0u);
@@ -411,13 +411,13 @@ TEST_P(EveryNetwork, GoesOnFromWhereItWasSaved) {
     for (int i = 0; i < 200; ++i) {
       if (i == 40 || i == 90 + static_cast<int>(seed)) {
         Bytes saved;
-        resumed.network->save(saved);
+        save_fields(*resumed.network, saved);
         resumed.network = network_of(GetParam());
         ByteReader reader(saved);
-        ASSERT_TRUE(resumed.network->load(reader).ok());
+        ASSERT_TRUE(load_fields(*resumed.network, reader).ok());
         ASSERT_EQ(reader.left(), 0u);
         Bytes again;
-        resumed.network->save(again);
+        save_fields(*resumed.network, again);
         ASSERT_EQ(saved, again);
       }
       straight.step();
@@ -434,17 +434,17 @@ TEST_P(EveryNetwork, RefusesATornCheckpoint) {
   Rehearsal rehearsal(GetParam(), 3);
   for (int i = 0; i < 60; ++i) rehearsal.step();
   Bytes saved;
-  rehearsal.network->save(saved);
+  save_fields(*rehearsal.network, saved);
   for (std::size_t size = 0; size < saved.size(); size += 1 + size / 7) {
     ByteReader reader(ByteSpan(saved).first(size));
-    EXPECT_FALSE(network_of(GetParam())->load(reader).ok()) << size;
+    EXPECT_FALSE(load_fields(*network_of(GetParam()), reader).ok()) << size;
   }
   Random random(1);
   for (int i = 0; i < 300; ++i) {
     Bytes broken = saved;
     broken[random.below(broken.size())] ^= static_cast<std::byte>(1 + random.below(255));
     ByteReader reader(broken);
-    (void)network_of(GetParam())->load(reader).ok();
+    (void)load_fields(*network_of(GetParam()), reader).ok();
   }
 }
 

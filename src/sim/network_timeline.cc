@@ -2,31 +2,28 @@
 
 namespace tessera {
 
-void InFlight::save(Bytes& out) const {
+std::vector<InFlight::Arrival> InFlight::all() const {
   std::vector<Arrival> all(in_order_.begin(), in_order_.end());
   for (auto rest = overtaking_; !rest.empty(); rest.pop()) all.push_back(rest.top());
   std::stable_sort(all.begin(), all.end(),
                    [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
-  ByteWriter writer(out);
-  writer.put<std::uint64_t>(all.size());
-  for (const Arrival& arrival : all) {
-    writer.put<std::int64_t>(arrival.at.time_since_epoch().count());
-    writer.put(arrival.id);
-    writer.put(arrival.bytes);
-  }
+  return all;
 }
 
-Result<void> InFlight::load(ByteReader& in) {
-  in_order_.clear();
+void InFlight::list(std::vector<CarriedMessage>& carried) const {
+  for (const Arrival& arrival : all()) carried.push_back({arrival.id, arrival.bytes});
+}
+
+void InFlight::fields(Archive& archive) {
+  std::vector<Arrival> arrivals;
+  if (!archive.loading()) arrivals = all();
+  archive(arrivals);
+  if (!archive.loading()) return;
+  in_order_.assign(arrivals.begin(), arrivals.end());
   overtaking_ = {};
-  const auto count = in.get<std::uint64_t>();
-  for (std::uint64_t i = 0; i < count && !in.ran_short(); ++i) {
-    const Instant at{Duration(in.get<std::int64_t>())};
-    const auto id = in.get<MessageId>();
-    push(at, id, in.get<std::uint64_t>());
-  }
-  if (in.ran_short()) return Error{"checkpoint", "the messages under way are cut short"};
-  return {};
+  archive.require(std::is_sorted(arrivals.begin(), arrivals.end(),
+                                 [](const Arrival& a, const Arrival& b) { return a.at < b.at; }),
+                  "the messages on their way are not in the order of arrival");
 }
 
 }  // namespace tessera

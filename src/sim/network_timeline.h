@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "base/archive.h"
 #include "base/time.h"
 #include "sim/network.h"
 
@@ -27,7 +26,7 @@ inline Instant when_sent(Instant now, double bytes, double bytes_per_s) {
   const double wait_ns = std::ceil(bytes * 1e9 / bytes_per_s);
   constexpr double kCenturies = 4e18;  // An instant this far away is as good as never.
   if (!(wait_ns < kCenturies)) return kNever;
-  return now + Duration(static_cast<std::int64_t>(wait_ns));
+  return later(now, Duration(static_cast<std::int64_t>(wait_ns)));
 }
 
 // One instant for each of a fixed number of things, any of which may move, and the earliest of
@@ -84,36 +83,38 @@ class InFlight {
     return in_order_[others].id;
   }
 
-  // Delivers what arrives by `now`; the caller puts the outcomes of an instant in order.
-  void take(Instant now, std::vector<Outcome>& outcomes) {
+  // Delivers what arrives by `now`; the caller puts an instant's receipts in order.
+  void take(Instant now, std::vector<Receipt>& receipts) {
     for (; !in_order_.empty() && in_order_.front().at <= now; in_order_.pop_front())
-      outcomes.push_back(delivered(in_order_.front()));
+      receipts.push_back(delivered(in_order_.front()));
     for (; !overtaking_.empty() && overtaking_.top().at <= now; overtaking_.pop())
-      outcomes.push_back(delivered(overtaking_.top()));
+      receipts.push_back(delivered(overtaking_.top()));
   }
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);
+  void list(std::vector<CarriedMessage>& all) const;
+  void fields(Archive& archive);
 
  private:
   struct Arrival {
     Instant at{};
     MessageId id = 0;
     std::uint64_t bytes = 0;
+    void fields(Archive& archive) { archive(at, id, bytes); }
     bool operator>(const Arrival& other) const {
       return at != other.at ? at > other.at : id > other.id;
     }
   };
-  static Outcome delivered(const Arrival& arrival) { return {arrival.id, true, arrival.bytes}; }
+  std::vector<Arrival> all() const;  // In the order of arrival.
+  static Receipt delivered(const Arrival& arrival) { return {arrival.id, true, arrival.bytes}; }
 
   std::deque<Arrival> in_order_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> overtaking_;
 };
 
-// Puts the outcomes from `begin` on in the order of ids.
-inline void sort_outcomes(std::vector<Outcome>& outcomes, std::size_t begin) {
-  std::sort(outcomes.begin() + static_cast<std::ptrdiff_t>(begin), outcomes.end(),
-            [](const Outcome& a, const Outcome& b) { return a.id < b.id; });
+// Puts the receipts from `begin` on in the order of ids.
+inline void sort_receipts(std::vector<Receipt>& receipts, std::size_t begin) {
+  std::sort(receipts.begin() + static_cast<std::ptrdiff_t>(begin), receipts.end(),
+            [](const Receipt& a, const Receipt& b) { return a.id < b.id; });
 }
 
 }  // namespace tessera

@@ -6,261 +6,206 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/hash.h"
+#include "sim/consistency.h"
 
 namespace tessera {
-namespace {
-
-template <typename... Cases>
-struct Match : Cases... {
-  using Cases::operator()...;
-};
-template <typename... Cases>
-Match(Cases...) -> Match<Cases...>;
-
-}  // namespace
-
-// What one node does while it handles its events: written down now, carried out when all nodes are
-// done.
-class Simulation::Effects final : public Env {
- public:
-  Instant now() const override { return now_; }
-  void send(NodeId to, Payload payload) override { sends.emplace_back(to, std::move(payload)); }
-  void drop_unsent() override {
-    sends.clear();
-    forget_unsent = true;
-  }
-  void wake_after(Duration delay) override { wakes.push_back(delay); }
-  void train(const Vector& model, Random random) override {
-    training = Training{.model = model, .random = random};
-  }
-
-  void begin(Instant now) {
-    now_ = now;
-    sends.clear();
-    wakes.clear();
-    training.reset();
-    forget_unsent = false;
-  }
-
-  std::vector<std::pair<NodeId, Payload>> sends;
-  std::vector<Duration> wakes;
-  std::optional<Training> training;
-  bool forget_unsent = false;
-
- private:
-  Instant now_{};
-};
 
 Simulation::Simulation(SimulationParts parts)
-    : make_node_(std::move(parts.make_node)),
-      trainer_(parts.trainer),
-      network_(std::move(parts.network)),
+    : network_(std::move(parts.network)),
       compute_(std::move(parts.compute)),
       faults_(std::move(parts.faults)),
-      workers_(parts.threads),
-      trainings_(parts.nodes),
-      lives_(parts.nodes),
-      mail_(parts.nodes),
-      ages_(parts.nodes, 0),
-      rounds_seen_(parts.nodes, 0),
-      rounds_told_(parts.nodes, 0),
-      finished_seen_(parts.nodes, false) {
-  CHECK(trainer_ != nullptr);
+      flights_(parts.nodes),
+      lives_(faults_, parts.nodes),
+      shard_({.nodes = parts.nodes,
+              .make_node = std::move(parts.make_node),
+              .trainer = parts.trainer,
+              .threads = parts.threads}),
+      progress_(parts.nodes) {
   if (!network_) network_ = make_network("ideal", {.nodes = parts.nodes});
   if (!compute_) compute_ = make_compute("constant:round=1s", {.nodes = parts.nodes});
-  for (NodeId id = 0; id < parts.nodes; ++id) {
-    nodes_.push_back(make_node_(id));
-    CHECK(nodes_.back()->id() == id);
-  }
-  if (parts.nodes > 0) nodes_at_[0] = parts.nodes;
 }
 
-Simulation::~Simulation() = default;
-
 void Simulation::start() {
-  for (NodeId id = 0; id < nodes_.size(); ++id) {
-    queue_.push(now_, {id, 0, Started{}});
-    schedule_crash(id);
+  for (NodeId id = 0; id < node_count(); ++id) {
+    schedule(id, now_, Happening::Kind::kStart);
+    schedule_life(id);
   }
 }
 
 Instant Simulation::next() const {
   if (finished()) return kNever;
-  return std::min(network_->next(), queue_.empty() ? kNever : queue_.next_at());
+  return std::min(network_->next(), agenda_.empty() ? kNever : agenda_.next_at());
 }
 
-bool Simulation::step(Observer& observer) {
+bool Simulation::step_for(Observer* observer) {
   const Instant next_at = next();
   if (next_at == kNever) return false;
   now_ = next_at;
   batch_.clear();
-  gather_arrivals(batch_);
-  gather_what_is_due(batch_);
-  handle_together(batch_);
+  gather_arrivals();
+  gather_what_is_due();
+  // A node that crashed just now handles nothing any more.
+  std::erase_if(batch_, [&](const NodeEvent& event) { return !lives_.up(event.node); });
+  shard_.handle(batch_, now_);
+  const std::span<const NodeId> touched = shard_.touched();
+  for (std::size_t i = 0; i < touched.size(); ++i) carry_out(touched[i], shard_.effects(i));
   tell(observer);
   return true;
 }
 
-void Simulation::gather_arrivals(std::vector<NodeEvent>& batch) {
+void Simulation::gather_arrivals() {
   if (network_->next() != now_) return;
-  outcomes_.clear();
-  network_->advance(now_, outcomes_);
-  fetch_ahead();
-  for (const Outcome& outcome : outcomes_) {
-    if (!outcome.delivered) {
-      drop(outcome.id, outcome.bytes_sent);
-      continue;
-    }
-    const Flight& arriving = flight(outcome.id);
-    const Faults::Fate fate =
-        faults_.any() ? faults_.of_message(serial_of(outcome.id), arriving.from, arriving.to, now_)
-                      : Faults::Fate{};
-    if (fate.lost) {
-      drop(outcome.id, outcome.bytes_sent);
-      continue;
-    }
-    if (fate.doubled) {
-      const MessageId twin = copy_flight(outcome.id);
-      queue_.push(now_ + fate.held_back, {flight(twin).to, 0, Landed{twin}});
-    }
-    if (fate.held_back > Duration::zero())
-      queue_.push(now_ + fate.held_back, {flight(outcome.id).to, 0, Landed{outcome.id}});
-    else
-      land(outcome.id, batch);
-  }
+  receipts_.clear();
+  network_->advance(now_, receipts_);
+  prefetch_arrivals();
+  for (const Receipt& receipt : receipts_) arrive(receipt);
 }
 
-void Simulation::gather_what_is_due(std::vector<NodeEvent>& batch) {
-  while (!queue_.empty() && queue_.next_at() == now_) {
-    Happening due = queue_.pop();
-    const NodeId node = due.node;
-    // A message finds whoever lives there now; all else belongs to the life that asked for it.
-    if (const auto* landed = std::get_if<Landed>(&due.what)) {
-      land(landed->message, batch);
-      continue;
-    }
-    if (due.life != lives_[node].number) continue;
-    std::visit(Match{[&](Started) {
-                       if (!lives_[node].up) come_back(node);
-                       batch.push_back({node, Started{}});
-                     },
-                     [&](Woke) {
-                       batch.push_back({node, Woke{}});
-                     },
-                     [&](Trained&) {
-                       batch.push_back({node, take_training(node)});
-                     },
-                     [&](Landed) {}, [&](Crashed) { crash(node); },
-                     [&](Snapshot) { take_snapshot(node); }},
-               due.what);
-  }
-}
-
-void Simulation::handle_together(std::vector<NodeEvent>& batch) {
-  // Events by node, each node's in the order they came.
-  order_.clear();
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    if (lives_[batch[i].node].up) order_.push_back(std::uint64_t{batch[i].node} << 32 | i);
-  std::sort(order_.begin(), order_.end());
-  const auto node_at = [&](std::size_t i) { return static_cast<NodeId>(order_[i] >> 32); };
-  touched_.clear();
-  begins_.clear();  // Where each node's events begin in `order_`.
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    if (i > 0 && node_at(i) == node_at(i - 1)) continue;
-    begins_.push_back(i);
-    touched_.push_back(node_at(i));
-  }
-  begins_.push_back(order_.size());
-  while (effects_.size() < touched_.size()) effects_.emplace_back();
-
-  const auto handle_one_nodes = [&](std::size_t group) {
-    effects_[group].begin(now_);
-    for (std::size_t i = begins_[group]; i < begins_[group + 1]; ++i)
-      nodes_[touched_[group]]->handle(std::move(batch[order_[i] & 0xffffffffu].event),
-                                      effects_[group]);
+void Simulation::arrive(const Receipt& receipt) {
+  if (!receipt.delivered) return flights_.drop(receipt.id, receipt.bytes_sent);
+  if (!faults_.any()) return land(receipt.id);
+  const NodeId from = flights_.find(receipt.id).from, to = flights_.find(receipt.id).to;
+  const Faults::Fate fate = faults_.of_message(Flights::serial_of(receipt.id), from, to, now_);
+  if (fate.lost) return flights_.drop(receipt.id, receipt.bytes_sent);
+  const auto land_later = [&](MessageId id) {
+    agenda_.push(later(now_, fate.held_back),
+                 {.node = to, .kind = Happening::Kind::kLanding, .message = id});
   };
-  if (touched_.size() == 1 || workers_.threads() == 1)
-    for (std::size_t group = 0; group < touched_.size(); ++group) handle_one_nodes(group);
-  else
-    workers_.for_each(touched_.size(), handle_one_nodes);
-  for (std::size_t group = 0; group < touched_.size(); ++group)
-    carry_out(touched_[group], effects_[group]);
+  if (fate.doubled) land_later(flights_.copy(receipt.id));
+  fate.held_back > Duration::zero() ? land_later(receipt.id) : land(receipt.id);
+}
+
+void Simulation::land(MessageId id) {
+  const Flight& landing = flights_.find(id);
+  const NodeId from = landing.from, to = landing.to;
+  if (!lives_.up(to)) return flights_.drop(id, landing.payload.bytes->size());
+  batch_.push_back({to, Arrived{from, flights_.land(id, now_, progress_.age(from))}});
+}
+
+// In a world of thousands of nodes nothing of a message is in the cache when its turn comes, and
+// most of the time would pass in waiting for memory. So what arrives soon is looked up now: each
+// thing a few messages after what points to it.
+void Simulation::prefetch_arrivals() const {
+  constexpr std::size_t kAhead = 4;
+  if (const auto third = network_->upcoming(3 * kAhead)) flights_.prefetch_flight(*third);
+  if (const auto second = network_->upcoming(2 * kAhead)) {
+    flights_.prefetch_counts(*second);
+    shard_.prefetch_node(flights_.find(*second).to);
+  }
+  if (const auto first = network_->upcoming(kAhead)) flights_.prefetch_bytes(*first);
+}
+
+void Simulation::gather_what_is_due() {
+  using Kind = Happening::Kind;
+  while (!agenda_.empty() && agenda_.next_at() == now_) {
+    const Happening due = agenda_.pop();
+    const NodeId node = due.node;
+    // A message reaches the node as it is now; all else belongs to the life that asked for it.
+    if (due.kind != Kind::kLanding && due.life != lives_.number(node)) continue;
+    switch (due.kind) {
+      case Kind::kStart:
+        if (!lives_.up(node)) come_back(node);
+        batch_.push_back({node, Started{}});
+        break;
+      case Kind::kWake:
+        batch_.push_back({node, Woke{}});
+        break;
+      case Kind::kTrained:
+        batch_.push_back({node, shard_.trainings().take(node)});
+        break;
+      case Kind::kLanding:
+        land(due.message);
+        break;
+      case Kind::kCrash:
+        crash(node);
+        break;
+      case Kind::kSnapshot:
+        take_snapshot(node);
+        break;
+    }
+  }
 }
 
 void Simulation::carry_out(NodeId node, Effects& effects) {
   if (effects.forget_unsent) withdraw_all(node);
-  for (auto& [to, payload] : effects.sends) {
-    CHECK(to < nodes_.size());
-    offer(node, to, std::move(payload));
-  }
-  const std::uint32_t life = lives_[node].number;
-  for (const Duration delay : effects.wakes) queue_.push(now_ + delay, {node, life, Woke{}});
-  if (effects.training) {
-    CHECK(!trainings_[node].has_value());
-    trainings_[node] = std::move(effects.training);
-    const Duration takes = compute_->training_time(node, nodes_[node]->age(), now_);
-    // A machine that is switched off for good never comes to an end with it.
-    if (takes < kNever - now_) queue_.push(now_ + takes, {node, life, Trained{}});
+  for (auto& [to, payload] : effects.sends) offer(node, to, std::move(payload));
+  for (const Duration delay : effects.wakes)
+    schedule(node, later(now_, delay), Happening::Kind::kWake);
+  if (!effects.training) return;
+  shard_.trainings().begin(node, *std::move(effects.training));
+  const Duration takes = compute_->training_time(node, shard_.node(node).age(), now_);
+  // On a machine that is switched off for good a training never ends.
+  if (const Instant end = later(now_, takes); end != kNever)
+    schedule(node, end, Happening::Kind::kTrained);
+}
+
+void Simulation::offer(NodeId from, NodeId to, Payload payload) {
+  CHECK(to < node_count());
+  const std::uint64_t bytes = payload.bytes->size();
+  const MessageId id = flights_.board({.from = from,
+                                       .to = to,
+                                       .payload = std::move(payload),
+                                       .sent_at = now_,
+                                       .sender_age = shard_.node(from).age()});
+  network_->offer(now_, {.id = id, .from = from, .to = to, .bytes = bytes});
+}
+
+void Simulation::withdraw_all(NodeId from) {
+  receipts_.clear();
+  lives_.up(from) ? network_->withdraw(now_, from, receipts_)
+                  : network_->cut_off(now_, from, receipts_);
+  for (const Receipt& receipt : receipts_) {
+    CHECK(!receipt.delivered);
+    flights_.drop(receipt.id, receipt.bytes_sent);
   }
 }
 
-void Simulation::tell(Observer& observer) {
+void Simulation::schedule(NodeId node, Instant at, Happening::Kind kind) {
+  agenda_.push(at, {.node = node, .life = lives_.number(node), .kind = kind});
+}
+
+void Simulation::schedule_life(NodeId node) {
+  const Lives::Plan plan = lives_.begin(node, now_);
+  if (plan.crash_at) schedule(node, *plan.crash_at, Happening::Kind::kCrash);
+  if (plan.snapshot_at) schedule(node, *plan.snapshot_at, Happening::Kind::kSnapshot);
+}
+
+// What it had not sent is gone, and so is the training under way. Its events die with its life.
+void Simulation::crash(NodeId node) {
+  if (shard_.node(node).finished()) return;
+  const Instant back_at = lives_.end(node, now_);
+  shard_.trainings().cancel(node);
+  withdraw_all(node);
+  schedule(node, back_at, Happening::Kind::kStart);
+}
+
+void Simulation::come_back(NodeId node) {
+  shard_.renew(node, lives_.snapshot(node));
+  schedule_life(node);
+}
+
+void Simulation::take_snapshot(NodeId node) {
+  const Instant next_at = lives_.keep_snapshot(node, shard_.snapshot(node), now_);
+  schedule(node, next_at, Happening::Kind::kSnapshot);
+}
+
+NodeProgress::Standing Simulation::standing(NodeId node) const {
+  const Node& one = shard_.node(node);
+  return {.rounds = one.rounds_done(), .age = one.age(), .finished = one.finished()};
+}
+
+void Simulation::tell(Observer* observer) {
   std::vector<RoundDone> done;
-  for (const NodeId id : touched_) {
-    note_progress(id);
-    const Round round = rounds_seen_[id];
-    if (round <= rounds_told_[id]) continue;
-    rounds_told_[id] = round;
-    done.push_back({id, round});
+  for (const NodeId id : shard_.touched()) {
+    progress_.note(id, standing(id));
+    if (progress_.tell(id)) done.push_back({id, progress_.rounds(id)});
   }
-  if (!done.empty()) observer.on_rounds_done(*this, done);
+  if (observer && !done.empty()) observer->on_rounds_done(*this, done);
 }
 
-void Simulation::note_progress(NodeId id) {
-  ages_[id] = nodes_[id]->age();
-  if (const Round round = nodes_[id]->rounds_done(); round != rounds_seen_[id]) {
-    if (--nodes_at_[rounds_seen_[id]] == 0) nodes_at_.erase(rounds_seen_[id]);
-    ++nodes_at_[round];
-    rounds_seen_[id] = round;
-  }
-  if (nodes_[id]->finished() == finished_seen_[id]) return;
-  finished_seen_[id] = nodes_[id]->finished();
-  nodes_finished_ += finished_seen_[id] ? 1 : -1;
-}
-
-Trained Simulation::take_training(NodeId node) {
-  std::optional<Training>& training = trainings_[node];
-  CHECK(training.has_value());
-  if (!training->computed) train_all_under_way();
-  Trained trained{std::move(training->model), training->loss};
-  training.reset();
-  return trained;
-}
-
-void Simulation::train_all_under_way() {
-  std::vector<TrainJob> cohort;
-  for (NodeId id = 0; id < nodes_.size(); ++id) {
-    std::optional<Training>& training = trainings_[id];
-    if (training && !training->computed)
-      cohort.push_back({.node = id, .model = training->model, .random = training->random});
-  }
-  trainer_->train(cohort);
-  for (const TrainJob& job : cohort) {
-    trainings_[job.node]->loss = job.loss;
-    trainings_[job.node]->computed = true;
-  }
-}
-
-Round Simulation::rounds_done() const {
-  return nodes_at_.empty() ? 0 : nodes_at_.begin()->first;
-}
-
-std::uint64_t Simulation::model_digest() const {
-  std::uint64_t digest = 0;
-  for (const auto& node : nodes_)
-    digest = hash_bytes(bytes_of(std::span<const float>(node->model())), digest);
-  return digest;
+Traffic Simulation::sent(NodeId id) const {
+  return flights_.sent(
+      id, {.messages = network_->queued(id, now_), .bytes = network_->queued_bytes(id, now_)});
 }
 
 std::string Simulation::why_stuck() const {
@@ -268,10 +213,10 @@ std::string Simulation::why_stuck() const {
   std::string why = fmt::format("after {:.3f} s and {} rounds no node can go on",
                                 to_seconds(now_.time_since_epoch()), rounds_done());
   std::size_t stuck = 0;
-  for (const auto& node : nodes_) {
-    if (node->finished() || ++stuck > kNamed) continue;
-    const std::string waiting = node->waiting_for();
-    why += fmt::format("; node {} waits for {}", node->id(),
+  for (NodeId id = 0; id < node_count(); ++id) {
+    if (node(id).finished() || ++stuck > kNamed) continue;
+    const std::string waiting = node(id).waiting_for();
+    why += fmt::format("; node {} waits for {}", id,
                        waiting.empty() ? "something that never comes" : waiting);
   }
   if (stuck > kNamed) why += fmt::format("; and {} more", stuck - kNamed);
@@ -282,6 +227,21 @@ std::string Simulation::why_stuck() const {
   else if (faults_.any())
     why += ". Messages were lost: a synchronous protocol needs a patience to go on without them";
   return why;
+}
+
+std::string Simulation::contradiction() const {
+  return tessera::contradiction({shard_, lives_, flights_, *network_, agenda_, now_});
+}
+
+void Simulation::fields(Archive& archive) {
+  std::uint64_t nodes = node_count();
+  archive(nodes);
+  if (nodes != node_count())
+    return archive.refuse("it was saved by a run with another number of nodes");
+  archive(now_, shard_, lives_, flights_, *network_, agenda_, progress_);
+  if (!archive.loading() || !archive.ok().ok()) return;
+  for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, standing(id));
+  if (std::string why = contradiction(); !why.empty()) archive.refuse(std::move(why));
 }
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ Speed run_divshare(std::uint32_t nodes, const Setting& setting, double virtual_s
   const double seconds = watch.seconds();
   double delivered = 0;
   for (NodeId id = 0; id < nodes; ++id)
-    delivered += static_cast<double>(world.simulation->mail(id).delivered.messages);
+    delivered += static_cast<double>(world.simulation->counts(id).delivered.messages);
   return {delivered / seconds, delivered / nodes / virtual_s};
 }
 

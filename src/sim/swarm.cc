@@ -107,8 +107,8 @@ class Auditor {
   Result<void> check() {
     if (simulation_.now() < before_) return broken("time ran backwards");
     before_ = simulation_.now();
-    const Simulation::Ledger books = simulation_.ledger();
-    if (books.offered != books.delivered + books.dropped + books.on_their_way)
+    const Ledger books = simulation_.ledger();
+    if (!books.balances())
       return broken(fmt::format("{} bytes were offered, {} delivered, {} dropped, {} on their way",
                                 books.offered, books.delivered, books.dropped, books.on_their_way));
     return {};
@@ -209,7 +209,6 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
   ToyWorld world(options);
   Simulation& simulation = *world.simulation;
   Auditor auditor(simulation);
-  NoObserver nobody;
   SwarmStory story;
   std::map<NodeId, Healed> healed;
   simulation.start();
@@ -220,7 +219,7 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
       for (NodeId id = 0; id < simulation.node_count(); ++id)
         if (simulation.is_up(id)) healed.insert({id, {simulation.node(id).rounds_done(), now_s}});
     }
-    if (!simulation.step(nobody)) break;
+    if (!simulation.step()) break;
     ++story.events;
     if (const auto fine = auditor.check(); !fine.ok()) return fine.error();
     // Nothing here takes longer than this; a world that does has lost its way.
@@ -231,7 +230,7 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
   if (const auto fine = check_progress(simulation, auditor, healed); !fine.ok())
     return fine.error();
   for (NodeId id = 0; id < simulation.node_count(); ++id) {
-    story.messages += simulation.mail(id).offered.messages;
+    story.messages += simulation.counts(id).offered.messages;
     for (const auto& [reason, count] : simulation.node(id).refusals()) story.refused += count;
   }
   story.crashes = simulation.crashes();

@@ -29,10 +29,6 @@ struct ToyWorldOptions {
   std::string faults = "none";
 };
 
-struct NoObserver final : Observer {
-  void on_rounds_done(const Simulation&, std::span<const RoundDone>) override {}
-};
-
 struct ToyWorld {
   explicit ToyWorld(const ToyWorldOptions& options)
       : trainer({.nodes = options.nodes,
@@ -69,9 +65,8 @@ struct ToyWorld {
 
   // Steps until nothing is left to do; returns the digest of all models.
   std::uint64_t run() {
-    NoObserver nobody;
     simulation->start();
-    while (simulation->step(nobody)) {
+    while (simulation->step()) {
     }
     return simulation->model_digest();
   }

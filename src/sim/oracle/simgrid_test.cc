@@ -129,13 +129,13 @@ std::vector<double> our_ends(const Star& star, std::string_view spec) {
       options, {.rates = NodeRates(star.up, star.down, {}),
                 .path = [latency](NodeId, NodeId) { return PathTraits{.latency = latency}; }});
   std::vector<double> ends(star.transfers.size());
-  std::vector<Outcome> outcomes;
+  std::vector<Receipt> receipts;
   const auto advance = [&](Instant until) {
     while (network->next() <= until && network->next() != kNever) {
       const Instant now = network->next();
-      outcomes.clear();
-      network->advance(now, outcomes);
-      for (const Outcome& outcome : outcomes) ends[outcome.id] = to_seconds(now - Instant{});
+      receipts.clear();
+      network->advance(now, receipts);
+      for (const Receipt& receipt : receipts) ends[receipt.id] = to_seconds(now - Instant{});
     }
   };
   for (std::size_t i = 0; i < star.transfers.size(); ++i) {

@@ -1,0 +1,75 @@
+// Nodes with what belongs to them alone: their states, their trainings, and what they did when they
+// last handled events. Nothing in here knows of time or of networks.
+//
+// A simulation has one shard with all nodes. Spread over several processes it would have one in
+// each, with a block of the nodes; what is outside the shard (clock, network, faults, lives) is
+// small, follows from the effects alone, and could be the same in all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/prefetch.h"
+#include "base/threads.h"
+#include "node/node.h"
+#include "sim/effects.h"
+#include "sim/trainings.h"
+
+namespace tessera {
+
+struct NodeEvent {
+  NodeId node = 0;
+  Event event{};
+};
+
+struct ShardParts {
+  std::uint32_t nodes = 0;
+  std::function<std::unique_ptr<Node>(NodeId)> make_node{};
+  Trainer* trainer = nullptr;
+  unsigned threads = 1;  // For packing, encoding, merging; 0: one per core.
+};
+
+class Shard {
+ public:
+  explicit Shard(ShardParts parts);
+
+  std::size_t size() const { return nodes_.size(); }
+  const Node& node(NodeId id) const { return *nodes_[id]; }
+  std::uint64_t model_digest() const;  // Of all models, in the order of ids.
+
+  // Hands out the events: each node's in their order, different nodes' in parallel. What the nodes
+  // do is in effects() afterwards.
+  void handle(std::vector<NodeEvent>& batch, Instant now);
+  std::span<const NodeId> touched() const { return touched_; }  // Who handled something, ascending.
+  Effects& effects(std::size_t i) { return effects_[i]; }       // Of touched()[i].
+
+  Trainings& trainings() { return trainings_; }
+  const Trainings& trainings() const { return trainings_; }
+
+  Bytes snapshot(NodeId id) const;
+  // Puts a new node in the place of one that crashed, as its snapshot says; empty: as at the start.
+  void renew(NodeId id, const Bytes& snapshot);
+  bool can_renew(NodeId id, const Bytes& snapshot) const;
+
+  void prefetch_node(NodeId id) const { prefetch(*nodes_[id]); }
+
+  void fields(Archive& archive);
+
+ private:
+  void sort_by_node(const std::vector<NodeEvent>& batch);
+
+  std::function<std::unique_ptr<Node>(NodeId)> make_node_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Trainings trainings_;
+  Workers workers_;
+  std::vector<NodeId> touched_;
+  std::vector<Effects> effects_;      // At least as many as `touched_`: their memory is kept.
+  std::vector<std::uint64_t> order_;  // Node x 2^32 + number of the event in the batch, ascending.
+  std::vector<std::size_t> begins_;   // Where each touched node's events begin in `order_`.
+};
+
+}  // namespace tessera
