@@ -6,8 +6,8 @@
 #include <atomic>
 #include <stdexcept>
 
+#include "learn/quadratic.h"
 #include "live/link/testing.h"
-#include "node/quadratic.h"
 
 namespace tessera {
 namespace {
