@@ -12,8 +12,8 @@ readonly packages=(
   libfpzip-dev libfpzip1 libzstd-dev libzstd1 libkissfft-dev libkissfft-float131
   zlib1g-dev zlib1g
   libjpeg-dev libjpeg62-turbo-dev libjpeg62-turbo libpng-dev libpng16-16
-  nlohmann-json3-dev libtomlplusplus-dev libtomlplusplus3 libcli11-dev libspdlog-dev libspdlog1.10
-  libgtest-dev librapidcheck-dev
+  nlohmann-json3-dev libtomlplusplus-dev libtomlplusplus3 libcli11-dev
+  libgtest-dev
 )
 readonly size_max_kib=$((40 * 1024))
 

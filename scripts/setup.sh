@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing when nothing is: scripts/setup.sh [NEED...]
 #
-# Needs: build, core, test, learn (see the list below); all of them when none is named. On Debian 12
-# this is one call of apt-get, through sudo where we are not root. Elsewhere it looks for the same
-# things, says which it did not find, and stops. TESSERA_SKIP_SETUP=1 takes your word for it.
+# Needs (see the list below); all of them when none is named:
+#
+#   build  a compiler and what drives it        data   Fashion-MNIST, for the quick start
+#   core   the libraries of the preset core     torch  LibTorch, for the preset release
+#   test   what the tests need beside them
+#
+# On Debian 12 this is one call of apt-get, through sudo where we are not root. Elsewhere it looks for
+# the same things, says which it did not find, and stops. TESSERA_SKIP_SETUP=1 takes your word for it.
 set -euo pipefail
 
 # One line each: the need, the package's name in Debian 12, and how another system shows that it has
@@ -12,7 +17,6 @@ readonly packages='
 build  g++                    command:g++
 build  cmake                  command:cmake
 build  ninja-build            command:ninja
-build  ccache                 -
 build  git                    command:git
 core   libfmt-dev             header:fmt/format.h
 core   libhwy-dev             header:hwy/highway.h
@@ -29,11 +33,11 @@ core   libtomlplusplus-dev    header:toml++/toml.h
 core   libcli11-dev           header:CLI/CLI.hpp
 core   libzmq3-dev            header:zmq.h
 core   cppzmq-dev             header:zmq.hpp
-core   libspdlog-dev          header:spdlog/spdlog.h
 core   libcpp-httplib-dev     header:httplib.h
 core   npm                    command:npm
+data   dataset-fashion-mnist  -
+test   ccache                 -
 test   libgtest-dev           header:gtest/gtest.h
-test   librapidcheck-dev      header:rapidcheck.h
 test   libsimgrid-dev         header:simgrid/s4u.hpp
 test   clang                  command:clang++
 test   libclang-rt-14-dev     -
@@ -42,10 +46,9 @@ test   lintian                -
 test   chromium               command:chromium
 test   python3-numpy          python:numpy
 test   python3-pywt           python:pywt
-learn  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
-learn  libopenblas0-pthread   -
-learn  dataset-fashion-mnist  -
-learn  python3-torch          python:torch
+torch  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
+torch  libopenblas0-pthread   -
+torch  python3-torch          python:torch
 '
 
 say() { echo "setup: $*" >&2; }
@@ -124,12 +127,12 @@ look_elsewhere() {
 main() {
   local need
   for need in "$@"; do
-    if [[ ! $need =~ ^(build|core|test|learn)$ ]]; then
-      say "there is no need called '$need'. Known: build, core, test, learn."
+    if [[ ! $need =~ ^(build|core|data|test|torch)$ ]]; then
+      say "there is no need called '$need'. Known: build, core, data, test, torch."
       return 2
     fi
   done
-  [[ $# -eq 0 ]] && set -- build core test learn
+  [[ $# -eq 0 ]] && set -- build core data test torch
   [[ ${TESSERA_SKIP_SETUP:-} == 1 ]] && return
   if is_debian_12; then
     # shellcheck disable=SC2046  # One word per package is what we want.
