@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test: scripts/test.sh [PART...]
 #
-#   core     everything that does not see LibTorch, optimised; the part to run while working
+#   core     everything that does not see LibTorch, optimised, learning among it; the part to run while working
 #   release  everything, optimised, and the installed package
-#   dev      what does not see LibTorch, under the address and undefined-behaviour sanitizers
+#   dev      core under the address and undefined-behaviour sanitizers
 #   tsan     the folders with threads under the thread sanitizer
 #   fuzz     a few seconds of mutated bytes for every decoder
 #   style    clang-format and the house rules
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 readonly parts=(core release dev tsan fuzz style)
 readonly parts_by_default=(release dev tsan fuzz style)
 readonly logs=build/test-logs
-readonly threaded=(base sim live live/link)
+readonly threaded=(base learn sim live live/link)
 readonly fuzz_seconds_each=5
 passed=0
 failed=0
@@ -55,7 +55,7 @@ build() {  # PRESET [TARGET...]
   [[ $preset =~ ^(dev|tsan)$ ]] && flags=(-DTESSERA_UNITY=ON
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -Wno-maybe-uninitialized")
   # The libraries are compiled file by file here, with every warning.
-  [[ $preset == release ]] && flags=(-DTESSERA_UNITY=tests)
+  [[ $preset =~ ^(core|release)$ ]] && flags=(-DTESSERA_UNITY=tests)
   quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON -DTESSERA_WERROR=ON "${flags[@]}" &&
     quietly "$preset-build" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
 }
@@ -141,14 +141,14 @@ report() {
 }
 
 main() {
-  local chosen=("$@") part before needs=(build core test)
+  local chosen=("$@") part before needs=(build core data test)
   [[ $# -gt 0 ]] || chosen=("${parts_by_default[@]}")
   for part in "${chosen[@]}"; do
     if [[ " ${parts[*]} " != *" $part "* ]]; then
       say "there is no part called '$part'. Known: ${parts[*]}."
       return 2
     fi
-    [[ $part == release ]] && needs+=(learn)
+    [[ $part == release ]] && needs+=(torch)
   done
   mkdir -p "$logs"
   SECONDS=0
