@@ -51,7 +51,8 @@ void learn_layers(const Model& model, const LearningOptions& options, Learning& 
     return learn_on_cpu_layers(model, options, learning);
   for (const Backend& backend : options.backends)
     if (backend.runs(options.device)) return backend.learn(model, options, learning);
-  refuse_without_torch("this device", "device=cpu");
+  refuse_without_torch(options.device.cuda ? "device=cuda" : "this mode of device=cpu",
+                       "device=cpu");
 }
 
 Learning fill_in(Learning learning, const LearningOptions& options) {

@@ -12,6 +12,12 @@ using Numbers = std::vector<double>;
 Numbers run(const Model& model, std::span<const double> flat, const std::vector<Layer>& layers,
             Numbers x);
 
+double dot(std::size_t count, const double* a, const double* b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
@@ -30,7 +36,8 @@ struct Apply {
   std::size_t in(std::size_t i) const { return layer.in[i]; }
 
   Numbers operator()(const Convolution& c) const {
-    const std::size_t pad = c.kernel / 2, high = in(1), wide = in(2);
+    const std::size_t pad = c.kernel / 2, taps = std::size_t{c.kernel} * c.kernel;
+    const std::size_t high = in(1), wide = in(2);
     const std::size_t out_high = (high + c.stride - 1) / c.stride,
                       out_wide = (wide + c.stride - 1) / c.stride;
     const std::span<const double> weight = parameter(0);
@@ -38,13 +45,14 @@ struct Apply {
     for (std::size_t o = 0; o < c.outputs; ++o)
       for (std::size_t p = 0; p < out_high * out_wide; ++p) {
         double sum = parameter(1)[o];
-        for (std::size_t tap = 0; tap < std::size_t{c.kernel} * c.kernel; ++tap) {
+        for (std::size_t tap = 0; tap < taps; ++tap) {
           const std::size_t y = p / out_wide * c.stride + tap / c.kernel,
                             across = p % out_wide * c.stride + tap % c.kernel;
           if (y < pad || y >= high + pad || across < pad || across >= wide + pad) continue;
-          for (std::size_t i = 0; i < in(0); ++i)
-            sum += weight[(o * in(0) + i) * c.kernel * c.kernel + tap] *
-                   x[(i * high + y - pad) * wide + across - pad];
+          // Pointers, since these loops are compiled without optimisation, and checked.
+          const double* const w = &weight[o * in(0) * taps + tap];
+          const double* const image = &x[(y - pad) * wide + across - pad];
+          for (std::size_t i = 0; i < in(0); ++i) sum += w[i * taps] * image[i * high * wide];
         }
         out.push_back(sum);
       }
@@ -94,11 +102,8 @@ struct Apply {
   Numbers operator()(const Linear& linear) const {
     const std::span<const double> weight = parameter(0);
     Numbers out;
-    for (std::size_t o = 0; o < linear.outputs; ++o) {
-      double sum = parameter(1)[o];
-      for (std::size_t i = 0; i < linear.inputs; ++i) sum += weight[o * linear.inputs + i] * x[i];
-      out.push_back(sum);
-    }
+    for (std::size_t o = 0; o < linear.outputs; ++o)
+      out.push_back(parameter(1)[o] + dot(linear.inputs, &weight[o * linear.inputs], x.data()));
     return out;
   }
 
@@ -119,9 +124,8 @@ struct Apply {
       Numbers gates(4 * units);
       for (std::size_t g = 0; g < 4 * units; ++g) {
         gates[g] = parameter(4 * number + 2)[g] + parameter(4 * number + 3)[g];
-        for (std::size_t i = 0; i < width; ++i)
-          gates[g] += from_input[g * width + i] * sequence[step * width + i];
-        for (std::size_t i = 0; i < units; ++i) gates[g] += from_state[g * units + i] * h[i];
+        gates[g] += dot(width, &from_input[g * width], &sequence[step * width]) +
+                    dot(units, &from_state[g * units], h.data());
       }
       for (std::size_t u = 0; u < units; ++u) {
         c[u] =

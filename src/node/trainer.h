@@ -1,5 +1,5 @@
 // Learning on flat vectors, as the layers above see it: a trainer knows data, not peers. learn/
-// implements it with LibTorch; toy trainers need nothing.
+// implements it on the CPU, torch/ on GPUs.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The convolution of K nodes as one batched matrix product. cuDNN's grouped convolutions are far
 // from the GPU's limits when groups are as many and as small as ours (an H200 takes 8.7 ms for a
 // step of 96 GN-LeNets, 0.9 ms of which are arithmetic). Writing out the patch under every output
-// pixel as a column turns a layer into K products
+// pixel as a column (im2col) turns a layer into K products (GEMM)
 //
 //   y_k = W_k columns(x_k) + b_k,      W_k [outputs, inputs x kernel x kernel]
 //
