@@ -3,8 +3,10 @@
 // flag throws std::invalid_argument before a run begins.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -66,5 +68,13 @@ class [[nodiscard]] Result<void> {
  private:
   std::variant<std::monostate, Error> held_;
 };
+
+// Where nobody is left to go on without it: the value, or an exception with the error's message. A
+// wrong flag or file of settings is or_throw<std::invalid_argument>.
+template <typename Exception = std::runtime_error, typename T>
+T or_throw(Result<T> result, std::string_view before = {}) {
+  if (!result.ok()) throw Exception(std::string(before) + result.error().message);
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
 
 }  // namespace tessera
