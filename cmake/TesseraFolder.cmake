@@ -5,14 +5,14 @@
 # A folder inside another, tessera_folder(live/link ...), is a layer of its own: tessera_live_link, live_link_test.
 # USES names the folders below that this one may see, USES_IF_BUILT those of them that an option can leave
 # out; PACKAGES what it needs from outside, visible to those above; PRIVATE_PACKAGES the same, hidden from
-# them; TEST_PACKAGES what only its tests need.
+# them; TEST_PACKAGES what only its tests need, TEST_USES folders above that only its tests see.
 # SUBFOLDERS names folders in it whose files belong to the same library.
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
 # ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
 function(tessera_folder folder)
   string(REPLACE / _ name ${folder})
-  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES" ${ARGN})
+  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES;TEST_USES" ${ARGN})
   list(TRANSFORM FOLDER_SUBFOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE below_it)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${below_it})
   set(tests ${sources})
@@ -53,8 +53,9 @@ function(tessera_folder folder)
       tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})
       set_target_properties(${name}_test PROPERTIES TESSERA_TOGETHER ON)
     endif()
+    list(TRANSFORM FOLDER_TEST_USES PREPEND tessera_ OUTPUT_VARIABLE above)
     target_link_libraries(${name}_test PRIVATE
-      tessera_${name} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
+      tessera_${name} ${above} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
     target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(NOT FOLDER_ONE_PROCESS)
       # Tests are compiled more often than they run for long, all the more where every access is checked.

@@ -15,7 +15,8 @@ constexpr std::array kLayers = {
     Layer{"base", 0},  Layer{"math", 1},    Layer{"codec", 2}, Layer{"topology", 2},
     Layer{"data", 2},  Layer{"sharing", 3}, Layer{"node", 4},  Layer{"protocol", 5},
     Layer{"learn", 5}, Layer{"torch", 6},   Layer{"sim", 6},   Layer{"live/link", 1},
-    Layer{"live", 6},  Layer{"report", 7},  Layer{"cli", 8},   Layer{"tidy", 8},
+    Layer{"live", 6},  Layer{"report", 7},  Layer{"run", 8},   Layer{"cli", 9},
+    Layer{"tidy", 9},
 };
 
 // What stands between the brackets of tessera_folder(...), or nothing where there is no such call.
@@ -34,6 +35,20 @@ bool is_keyword(std::string_view word) {
   return word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == word.npos;
 }
 
+// The words after a keyword, or after one that begins like it, up to the next.
+std::set<std::string> named_after(std::string_view keyword, const std::string& call) {
+  std::set<std::string> names;
+  std::istringstream words(call);
+  bool after = false;
+  for (std::string word; words >> word;) {
+    if (is_keyword(word))
+      after = word.starts_with(keyword);
+    else if (after)
+      names.insert(word);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string_view layer_of(std::string_view folder) {
@@ -49,22 +64,16 @@ int rank_of(std::string_view folder) {
 }
 
 std::set<std::string> used_directly(std::string_view folder, const Tree& tree) {
-  std::set<std::string> used;
   const std::string call = folder_call(folder, tree);
-  if (call.empty()) {
-    for (const Layer& layer : kLayers)
-      if (layer.rank < rank_of(folder)) used.emplace(layer.folder);
-    return used;
-  }
-  std::istringstream words(call);
-  bool uses = false;
-  for (std::string word; words >> word;) {
-    if (is_keyword(word))
-      uses = word.starts_with("USES");
-    else if (uses)
-      used.insert(word);
-  }
+  if (!call.empty()) return named_after("USES", call);
+  std::set<std::string> used;
+  for (const Layer& layer : kLayers)
+    if (layer.rank < rank_of(folder)) used.emplace(layer.folder);
   return used;
+}
+
+std::set<std::string> used_by_tests(std::string_view folder, const Tree& tree) {
+  return named_after("TEST_USES", folder_call(folder, tree));
 }
 
 std::set<std::string> visible_from(std::string_view folder, const Tree& tree) {

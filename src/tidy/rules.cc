@@ -31,7 +31,10 @@ std::string_view included(std::string_view line) {
 
 void check_includes(const File& file, const Tree& tree, Report& report) {
   if (!file.is_cpp() || file.folder().empty()) return;
-  const std::set<std::string> visible = visible_from(file.folder(), tree);
+  std::set<std::string> visible = visible_from(file.folder(), tree);
+  if (file.ends_with("_test.cc"))
+    for (const std::string& above : used_by_tests(file.folder(), tree))
+      visible.merge(visible_from(above, tree));
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
     const std::string_view path = included(file.lines[i]);
     if (path.empty() || path.starts_with('<')) continue;

@@ -33,7 +33,8 @@ Tree sample_tree() {
   Tree tree;
   for (const auto& [path, text] : std::vector<std::pair<std::string, std::string>>{
            {"src/base/CMakeLists.txt", "tessera_folder(base PACKAGES fmt::fmt)\n"},
-           {"src/math/CMakeLists.txt", "tessera_folder(math USES base PACKAGES hwy::hwy)\n"},
+           {"src/math/CMakeLists.txt",
+            "tessera_folder(math USES base PACKAGES hwy::hwy TEST_USES data)\n"},
            {"src/data/CMakeLists.txt", "tessera_folder(data USES base)\n"},
            {"src/codec/CMakeLists.txt", "tessera_folder(codec\n  USES math)  # and no more\n"},
            {"src/math/known.h", "// Known.\n#pragma once\n"},
@@ -49,6 +50,7 @@ std::vector<Sample> bad_samples() {
   const std::string pragma = "// Says what it is.\n#pragma once\n";
   return {
       {"includes", "src/math/a.cc", "#include \"codec/wire.h\"\n"},
+      {"includes", "src/math/a.cc", "#include \"data/dataset.h\"\n"},
       {"includes", "src/codec/a.cc", "#include \"data/dataset.h\"\n"},
       {"includes", "src/base/a.cc", "#include \"math/known.h\"\n"},
       {"includes", "src/math/a.cc", "#include \"known.h\"\n"},
@@ -121,6 +123,7 @@ std::vector<Sample> bad_samples() {
 
 std::vector<Sample> good_samples() {
   return {
+      {"includes", "src/math/a_test.cc", "#include \"data/dataset.h\"\n"},
       {"includes", "src/codec/a.cc", "#include \"base/bytes.h\"\n#include \"math/known.h\"\n"},
       {"includes", "src/cli/a.cc", "#include \"codec/wire.h\"\n"},
       {"includes", "src/codec/sub/a.cc", "#include \"math/known.h\"\n"},
