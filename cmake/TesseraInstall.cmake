@@ -1,12 +1,24 @@
 # `cmake --install` puts program, libraries, headers and a package file where find_package(tessera) looks.
 include(CMakePackageConfigHelpers)
 
+# What a program of one's own includes. These headers are installed, with those they include and no others.
+set(TESSERA_PUBLIC_HEADERS
+  run/plan.h run/simulated_run.h                       # An experiment, and a run of it.
+  sharing/rule.h sharing/sharing.h                     # What nodes tell, and how it is averaged.
+  node/protocol.h protocol/protocols.h                 # To whom, and when.
+  codec/codec.h codec/wire.h                           # How it is written.
+  math/select.h math/vector_ops.h math/wavelet.h       # Kernels.
+  learn/learning.h node/trainer.h                      # What is learnt.
+  topology/describe.h topology/topology.h              # Who may talk to whom.
+  base/table.h sim/simulation.h)
+
 # What the folders link to, the package file must find again on the machine of whoever uses them. That list
 # is read from the link lines, so that it cannot fall behind them: "fmt::fmt" asks for the package fmt; a
 # library given by its path, which may be another path there, is searched for by name.
 set(TESSERA_FIND_PACKAGES "")
 set(TESSERA_FIND_LIBRARIES "")
 get_property(folders GLOBAL PROPERTY TESSERA_FOLDERS)
+list(REMOVE_ITEM folders cli)  # The program's own.
 foreach(folder IN LISTS folders)
   string(REPLACE / _ target tessera_${folder})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
@@ -26,9 +38,11 @@ foreach(folder IN LISTS folders)
   set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${links_elsewhere}")
 
   install(TARGETS ${target} EXPORT tessera ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder}
-          FILES_MATCHING PATTERN "*.h")
 endforeach()
+install(CODE "set(source \"${PROJECT_SOURCE_DIR}/src\")
+set(headers \"${TESSERA_PUBLIC_HEADERS}\")
+set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/tessera\")")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
 list(REMOVE_DUPLICATES TESSERA_FIND_PACKAGES)
 list(REMOVE_DUPLICATES TESSERA_FIND_LIBRARIES)
 
@@ -47,12 +61,14 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
         DESTINATION ${package_dir})
 
-# Installs into an empty folder and builds the example of a program of one's own against it. Sanitized libraries would ask the
+# Installs into an empty folder, compiles every header that came with it by itself, and builds the example of a program of
+# one's own. Sanitized libraries would ask the
 # same of the program, so those builds leave it out.
 if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   string(REPLACE ";" ":" prefixes "${CMAKE_PREFIX_PATH}")
   add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${PROJECT_BINARY_DIR} -DEXAMPLE_DIR=${PROJECT_SOURCE_DIR}/examples/library
+    -DHEADERS_DIR=${CMAKE_CURRENT_LIST_DIR}/header_check
     -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes}
     -P ${CMAKE_CURRENT_LIST_DIR}/install_check.cmake)
   set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)

@@ -1,11 +1,7 @@
 // Sixteen nodes fit one line through points that each keeps to itself: the library without the
-// program. A trainer of your own is three functions; sharing, protocol, topology and network are
-// the same one-line specs an experiment's file has.
-#include <base/table.h>
-#include <codec/codec.h>
-#include <protocol/protocols.h>
-#include <sim/simulation.h>
-#include <topology/topology.h>
+// program. A trainer of your own is three functions, an evaluator one; everything else is the lines
+// an experiment's file has.
+#include <run/simulated_run.h>
 
 #include <cmath>
 #include <cstdio>
@@ -13,15 +9,13 @@
 
 using namespace tessera;
 
-constexpr std::uint32_t kNodes = 16;
 constexpr std::size_t kWeights = 2000;
-constexpr std::uint64_t kSeed = 90;
 
 // y = truth . x with few inputs switched on in each point; every node draws points of its own.
 class LineTrainer : public Trainer {
  public:
   LineTrainer() : truth_(kWeights) {
-    Random random = Random(kSeed).fork("truth");
+    Random random = Random(90).fork("truth");
     for (float& weight : truth_) weight = static_cast<float>(random.normal());
   }
 
@@ -49,40 +43,33 @@ class LineTrainer : public Trainer {
   Vector truth_;
 };
 
-class Silent : public Observer {
-  void on_rounds_done(const Simulation&, std::span<const RoundDone>) override {}
+class LineEvaluator : public Evaluator {
+ public:
+  explicit LineEvaluator(const LineTrainer& trainer) : trainer_(trainer) {}
+  std::vector<Score> evaluate(std::span<const NodeId>,
+                              std::span<const std::span<const float>> models) override {
+    std::vector<Score> scores;
+    for (const auto model : models) scores.push_back({.loss = trainer_.error(model)});
+    return scores;
+  }
+
+ private:
+  const LineTrainer& trainer_;
 };
 
 void run(const char* sharing) {
-  LineTrainer trainer;
-  const Random root(kSeed);
-  const auto topology = std::shared_ptr<const Topology>(
-      make_topology("regular:degree=4", kNodes, root.fork("topology")));
-  const PreparedProtocol protocol = prepare_protocol(
-      "dpsgd:rounds=100", {.nodes = kNodes, .topology = topology, .random = root.fork("protocol")});
-  SimulationParts parts{.nodes = kNodes, .trainer = &trainer};
-  parts.network = make_network("links:up=1Mbit/s,down=1Mbit/s,latency=10ms",
-                               {.nodes = kNodes, .random = root.fork("network")});
-  parts.make_node = [&](NodeId id) {
-    return std::make_unique<Node>(
-        NodeParts{.id = id,
-                  .model = trainer.initial_model(),
-                  .sharing = make_sharing(sharing, {.dimension = kWeights, .seed = kSeed}),
-                  .protocol = protocol.make(id),
-                  .codec = parse_codec("gamma+planes"),
-                  .random = root.fork("node", id)});
-  };
-  Simulation simulation(std::move(parts));
-  Silent observer;
-  simulation.start();
-  while (simulation.step(observer)) continue;
-
-  double worst = 0;
-  for (NodeId id = 0; id < kNodes; ++id)
-    worst = std::fmax(worst, trainer.error(simulation.node(id).model()));
-  std::printf("%-24s error %.3f, %llu bytes from each node, %.1f s\n", sharing, worst,
-              static_cast<unsigned long long>(simulation.sent(0).bytes),
-              to_seconds(simulation.now().time_since_epoch()));
+  auto trainer = std::make_unique<LineTrainer>();
+  auto evaluator = std::make_unique<LineEvaluator>(*trainer);
+  SimulatedRun run(read_plan({.nodes = "16",
+                              .topology = "regular:degree=4",
+                              .protocol = "dpsgd:rounds=100",
+                              .sharing = sharing,
+                              .network = "links:up=1Mbit/s,down=1Mbit/s,latency=10ms"}),
+                   {.trainer = std::move(trainer), .evaluator = std::move(evaluator)});
+  const Summary summary = run.to_end();
+  std::printf(
+      "%-24s error %.3f, %llu bytes from each node, %.1f s\n", sharing, summary.last.loss.max,
+      static_cast<unsigned long long>(run.simulation().sent(0).bytes), summary.last.seconds);
 }
 
 int main() {

@@ -1,0 +1,17 @@
+# Installs `headers`, paths in `source`, and whatever of ours they include, into `destination`. Run by cmake --install, so the
+# list is that of the tree as it is then.
+set(found "")
+while(headers)
+  list(POP_FRONT headers header)
+  if(header IN_LIST found)
+    continue()
+  endif()
+  list(APPEND found ${header})
+  file(STRINGS ${source}/${header} includes REGEX "^#include \"")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" include "${include}")
+    list(APPEND headers ${include})
+  endforeach()
+  get_filename_component(folder ${header} DIRECTORY)
+  file(INSTALL ${source}/${header} DESTINATION ${destination}/${folder})
+endwhile()
