@@ -108,15 +108,6 @@ Interval above_up_to(double low, double high) {
   return {low, high, true};
 }
 
-std::string whole_number_fault(std::string_view text, Interval accepted) {
-  try {
-    if (accepted.contains(static_cast<double>(parse_integer(text)))) return {};
-  } catch (const std::invalid_argument& error) {
-    return fmt::format("{}; it must be {}", error.what(), accepted.to_string());
-  }
-  return fmt::format("{} must be a whole number, {}", text, accepted.to_string());
-}
-
 const std::string* Options::find(std::string_view key) {
   known_.emplace_back(key);
   for (std::size_t i = 0; i < spec_.options.size(); ++i) {

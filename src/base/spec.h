@@ -78,9 +78,6 @@ class Options {
   std::vector<std::string> known_;
 };
 
-// What is wrong with a flag's whole number, or nothing: the form in which CLI11 asks.
-std::string whole_number_fault(std::string_view text, Interval accepted);
-
 // The same values outside a spec, for flags and TOML keys. They throw std::invalid_argument with
 // the reason.
 double parse_number(std::string_view text);

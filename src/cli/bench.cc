@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/table.h"
-#include "cli/backends.h"
+#include "run/backends.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
 #if TESSERA_WITH_LIVE
@@ -21,7 +21,7 @@
 #include "math/simd.h"
 #include "sharing/sharing_bench.h"
 #include "sim/network_bench.h"
-#include "sim/simulation_bench.h"
+#include "run/simulation_bench.h"
 #include "topology/topology_bench.h"
 
 namespace tessera {

@@ -6,23 +6,22 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/experiment.h"
-#include "cli/world.h"
+#include "cli/flags.h"
 #include "data/class_table.h"
+#include "run/lesson.h"
 #include "topology/describe.h"
 
 namespace tessera {
 namespace {
 
-int inspect(const Experiment& experiment) {
-  fmt::print("{}\n", to_toml(experiment));
-  fmt::print("topology: {}\n\n", describe(*make_topology(experiment)));
-  if (is_toy(experiment)) return 0;
-  const LearningOptions options = learning_options(experiment);
-  const LoadedData data = load_data(options);
+int inspect(const Plan& plan) {
+  fmt::print("{}\n", to_toml(plan.experiment));
+  fmt::print("topology: {}\n\n", describe(*plan.topology));
+  if (!plan.lesson.needs_data) return 0;
+  const LoadedData data = load_data(plan.lesson.options);
   fmt::print("data: {} training samples, {} test samples\n\n", data.train->size(),
              data.test->size());
-  fmt::print("{}\n", show_partition(data, deal_data(options, data)));
+  fmt::print("{}\n", show_partition(data, deal_data(plan.lesson.options, data)));
   return 0;
 }
 
@@ -34,7 +33,7 @@ Action add_inspect(CLI::App& parser) {
       "Examples:\n"
       "  tessera inspect experiments/fashion/full.toml\n"
       "  tessera inspect --nodes=16 --data=synthetic --partition=dirichlet:alpha=0.1");
-  return [arguments](const std::string&) { return inspect(arguments->resolve()); };
+  return [arguments](const std::string&) { return inspect(read_plan(arguments->resolve())); };
 }
 
 }  // namespace tessera

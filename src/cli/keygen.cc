@@ -36,10 +36,9 @@ int keygen(const KeygenArguments& arguments) {
     throw std::invalid_argument(fmt::format("keygen: '{}': {}", arguments.name, fault));
   make_folder(arguments.folder);
   const KeyFiles files = key_files(arguments.folder, arguments.name);
-  const Result<KeyPair> keys = make_key_files(files);
-  if (!keys) throw std::invalid_argument("keygen: " + keys.error().message);
+  const KeyPair keys = or_throw<std::invalid_argument>(make_key_files(files), "keygen: ");
   fmt::print("{}  keep it on the node's machine, and to yourself\n", files.secret.string());
-  fmt::print("{}  for the roster: {}\n", files.shared.string(), keys->public_key);
+  fmt::print("{}  for the roster: {}\n", files.shared.string(), keys.public_key);
   fmt::print("next: tessera roster add ROSTER {} HOST:PORT {}\n", arguments.name,
              files.shared.string());
   return 0;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/table.h"
-#include "cli/backends.h"
+#include "run/backends.h"
 #include "cli/command.h"
 #include "codec/codec.h"
 #include "data/datasets.h"

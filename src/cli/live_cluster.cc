@@ -19,9 +19,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/live_settings.h"
 #include "live/link/keys.h"
 #include "live/roster.h"
+#include "run/live_settings.h"
 
 namespace tessera {
 namespace {
@@ -56,11 +56,6 @@ std::vector<int> free_ports(std::size_t count) {
   return ports;
 }
 
-void write_or_throw(const fs::path& path, std::string_view text) {
-  if (const auto written = write_file(path, bytes_of(text)); !written.ok())
-    throw std::runtime_error(written.error().message);
-}
-
 std::string with_id(std::string_view text, NodeId id) {
   std::string out(text);
   for (std::size_t at = 0; (at = out.find("{id}", at)) != out.npos;)
@@ -68,34 +63,27 @@ std::string with_id(std::string_view text, NodeId id) {
   return out;
 }
 
-template <typename T>
-T value_or_throw(Result<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.error().message);
-  return std::move(result).value();
-}
-
 }  // namespace
 
-Cluster::Cluster(const Experiment& experiment, ClusterOptions options)
+Cluster::Cluster(const Plan& plan, ClusterOptions options)
     : options_(std::move(options)), secrets_(options_.folder / "keys") {
   fs::remove_all(secrets_);
   fs::create_directories(secrets_);
   fs::permissions(secrets_, fs::perms::owner_all);
   fs::create_directories(options_.folder / "nodes");
   fs::create_directories(options_.folder / "logs");
-  write_or_throw(secrets_ / "experiment.toml", to_toml(experiment));
-  make_settings(experiment);
+  or_throw(write_file(secrets_ / "experiment.toml", bytes_of(to_toml(plan.experiment))));
+  make_settings(plan.nodes);
 }
 
-void Cluster::make_settings(const Experiment& experiment) {
-  const std::uint32_t nodes = experiment.node_count();
+void Cluster::make_settings(std::uint32_t nodes) {
   const std::vector<int> ports = free_ports(nodes);
   Roster roster;
   for (NodeId id = 0; id < nodes; ++id) {
     const std::string name = fmt::format("n{:02}", id);
-    const KeyPair keys = value_or_throw(make_key_files(key_files(secrets_, name)));
-    value_or_throw(roster.add(name, fmt::format("{}:{}", with_id(options_.host, id), ports[id]),
-                              keys.public_key));
+    const KeyPair keys = or_throw(make_key_files(key_files(secrets_, name)));
+    or_throw(roster.add(name, fmt::format("{}:{}", with_id(options_.host, id), ports[id]),
+                        keys.public_key));
     Child child{.id = id,
                 .name = name,
                 .settings = secrets_ / (name + ".toml"),
@@ -112,13 +100,12 @@ void Cluster::make_settings(const Experiment& experiment) {
                           .pace = options_.pace};
     if (options_.record)
       settings.record = fs::absolute(options_.folder / "logs" / (name + ".events")).string();
-    write_or_throw(child.settings, to_toml(settings));
+    or_throw(write_file(child.settings, bytes_of(to_toml(settings))));
     std::error_code ignored;
     fs::remove(child.log, ignored);
     children_.push_back(std::move(child));
   }
-  if (const auto written = roster.write(secrets_ / "roster.toml"); !written.ok())
-    throw std::runtime_error(written.error().message);
+  or_throw(roster.write(secrets_ / "roster.toml"));
 }
 
 Cluster::~Cluster() {

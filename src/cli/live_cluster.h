@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "cli/experiment.h"
+#include "run/plan.h"
 
 namespace tessera {
 
@@ -41,7 +41,7 @@ class Cluster {
  public:
   // Makes keys, a roster with free ports, and the settings of every node. Throws
   // std::runtime_error when it cannot.
-  Cluster(const Experiment& experiment, ClusterOptions options);
+  Cluster(const Plan& plan, ClusterOptions options);
   ~Cluster();  // Kills what still runs and removes the keys.
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -55,7 +55,7 @@ class Cluster {
   bool any_running() const;
 
  private:
-  void make_settings(const Experiment& experiment);
+  void make_settings(std::uint32_t nodes);
 
   ClusterOptions options_;
   std::filesystem::path secrets_;

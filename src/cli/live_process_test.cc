@@ -19,8 +19,8 @@
 #include "base/files.h"
 #include "base/stopwatch.h"
 #include "cli/live_cluster.h"
-#include "cli/live_collect.h"
 #include "live/event_log.h"
+#include "run/live_collect.h"
 
 namespace tessera {
 namespace {
@@ -229,9 +229,8 @@ TEST_F(LiveProcess, AHangUpThatIsIgnoredStopsNothing) {
 }
 
 TEST_F(LiveProcess, WithoutALogANodeIsNotStarted) {
-  Experiment experiment;
-  experiment.nodes = "2";
-  Cluster cluster(experiment, {.folder = root_ / "cluster", .program = "/bin/true"});
+  const Plan plan = read_live_plan({.nodes = "2", .topology = "ring"});
+  Cluster cluster(plan, {.folder = root_ / "cluster", .program = "/bin/true"});
   Child& child = cluster.children().front();
   child.log = root_;
   try {
@@ -258,7 +257,7 @@ TEST_F(LiveProcess, ARecordThatIsDamagedIsNamed) {
   std::ofstream(root_ / "metrics.jsonl") << "{\"round\": 3";
   const std::vector<fs::path> folders{root_};
   try {
-    collect(folders, false);
+    collect(read_live_plan({.model = "quadratic"}), folders, {.out = root_});
     ADD_FAILURE() << "half a row was taken for a whole one";
   } catch (const std::runtime_error& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with((root_ / "metrics.jsonl").string()))

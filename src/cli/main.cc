@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/backends.h"
+#include "run/backends.h"
 #include "cli/command.h"
 
 namespace tessera {

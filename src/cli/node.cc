@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
 
+#include "base/stopwatch.h"
 #include "cli/command.h"
-#include "cli/live_node.h"
+#include "cli/interrupt.h"
+#include "run/live_run.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +20,28 @@ struct Arguments {
   std::string file{};
   std::map<std::string, std::string> flags{};
 };
+
+// For the signals' handler. Once the run is ending, what comes changes nothing.
+std::atomic<LiveRun*> running = nullptr;
+struct NoLongerRunning {
+  ~NoLongerRunning() { running = nullptr; }
+};
+
+int run(const LiveSettings& settings, const std::string& command) {
+  const Stopwatch watch;
+  LiveRun node(settings, [&](std::string_view line) {
+    fmt::print(stderr, "{:9.3f} {}\n", watch.seconds(), line);
+    std::fflush(stderr);
+  });
+  const NoLongerRunning at_the_end;
+  running = &node;
+  listen_for({SIGTERM, SIGINT}, SecondSignal::kChangesNothing, [] {
+    if (LiveRun* const live = running.load()) live->stop();
+  });
+  const RunEnd end = node.run(command);
+  fmt::print(stderr, "{}\n", end == RunEnd::kFinished ? "done" : "stopped, with a checkpoint");
+  return 0;
+}
 
 }  // namespace
 
@@ -32,10 +58,7 @@ Action add_node(CLI::App& parser) {
       "Example:\n"
       "  tessera node alice.toml --metrics=127.0.0.1:9464");
   return [arguments](const std::string& command_line) {
-    const LiveSettings settings = read_live_settings(arguments->file, arguments->flags);
-    const RunEnd end = run_live_node(settings, command_line);
-    fmt::print(stderr, "{}\n", end == RunEnd::kFinished ? "done" : "stopped, with a checkpoint");
-    return 0;
+    return run(read_live_settings(arguments->file, arguments->flags), command_line);
   };
 }
 

@@ -9,9 +9,9 @@
 
 #include "base/spec.h"
 #include "cli/command.h"
-#include "sim/swarm.h"
+#include "run/swarm.h"
 #if TESSERA_WITH_LIVE
-#include "cli/live_replay.h"
+#include "run/live_replay.h"
 #endif
 
 namespace tessera {
@@ -65,12 +65,24 @@ int replay_swarm(const std::string& text) {
   return replay_worlds(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
 }
 
+#if TESSERA_WITH_LIVE
+int replay_recording(const std::string& file) {
+  const auto [id, story] = replay_live_log(file);
+  fmt::print("node {}: {} events, {} trainings, {} rounds, digest {:016x}{}\n", id, story.events,
+             story.trainings, story.rounds, story.model_digest,
+             story.torn ? " (the log's end is torn off)" : "");
+  if (story.difference.empty()) return 0;
+  fmt::print(stderr, "tessera: {}: differs from the live run {}\n", file, story.difference);
+  return 1;
+}
+#endif
+
 int replay(const Arguments& arguments) {
   if (arguments.file.empty() == arguments.swarm.empty())
     throw std::invalid_argument("replay: name a recorded file, or a world by --swarm=NUMBER");
   if (!arguments.swarm.empty()) return replay_swarm(arguments.swarm);
 #if TESSERA_WITH_LIVE
-  return replay_live_log(arguments.file);
+  return replay_recording(arguments.file);
 #else
   throw std::invalid_argument(
       "replay: this program was built without ZeroMQ, so it has no live nodes to replay");

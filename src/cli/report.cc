@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/spec.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "report/metrics_csv.h"
 #include "report/page.h"
 #include "report/stored_run.h"
@@ -25,12 +25,10 @@ struct Arguments {
   PageOptions page{};
 };
 
-void write(const std::string& path, const Result<std::string>& text, std::size_t runs) {
-  if (!text.ok()) throw std::runtime_error(text.error().message);
-  const auto written = write_file(path, bytes_of(*text));
-  if (!written.ok()) throw std::runtime_error(written.error().message);
+void write(const std::string& path, const std::string& text, std::size_t runs) {
+  or_throw(write_file(path, bytes_of(text)));
   fmt::print("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
-             show_bytes(static_cast<double>(text->size())));
+             show_bytes(static_cast<double>(text.size())));
 }
 
 int report(const Arguments& arguments) {
@@ -41,15 +39,14 @@ int report(const Arguments& arguments) {
     if (!run.finished())
       fmt::print(stderr, "{} is not finished: it is shown as far as it is\n", run.name);
   if (!arguments.csv.empty()) {
-    write(arguments.csv, metrics_csv(found.runs), found.runs.size());
+    write(arguments.csv, or_throw(metrics_csv(found.runs)), found.runs.size());
   } else {
     if (!has_page())
       throw std::invalid_argument(
           "this build has no page: uPlot was not there when it was configured. Install npm and "
           "configure again, or take the rows with --csv=rows.csv");
-    const Result<std::string> data = page_data(found, arguments.page);
-    if (!data.ok()) throw std::runtime_error(data.error().message);
-    write(arguments.out, page_with(*data, false), found.runs.size());
+    const std::string data = or_throw(page_data(found, arguments.page));
+    write(arguments.out, page_with(data, false), found.runs.size());
   }
   return found.left_out.empty() ? 0 : 1;
 }

@@ -23,15 +23,12 @@ struct RosterArguments {
   std::string key{};
 };
 
-template <typename T>
-T or_stop(Result<T> result) {
-  if (!result) throw std::invalid_argument("roster: " + result.error().message);
-  return std::move(*result);
+Roster read(const std::string& file) {
+  return or_throw<std::invalid_argument>(Roster::read(file), "roster: ");
 }
 
 void write(const Roster& roster, const std::string& file) {
-  const Result<void> written = roster.write(file);
-  if (!written) throw std::runtime_error("roster: " + written.error().message);
+  or_throw(roster.write(file), "roster: ");
 }
 
 // Both kinds of key look alike; a file that only its owner may read holds the one that is nobody
@@ -60,9 +57,9 @@ std::string public_key(const std::string& key) {
 
 int add(const RosterArguments& arguments) {
   const bool exists = std::filesystem::exists(arguments.file);
-  Roster roster = exists ? or_stop(Roster::read(arguments.file)) : Roster();
-  const NodeId id =
-      or_stop(roster.add(arguments.name, arguments.address, public_key(arguments.key)));
+  Roster roster = exists ? read(arguments.file) : Roster();
+  const NodeId id = or_throw<std::invalid_argument>(
+      roster.add(arguments.name, arguments.address, public_key(arguments.key)), "roster: ");
   write(roster, arguments.file);
   fmt::print("{}: {} is node {} of {}\n", arguments.file, arguments.name, id,
              roster.members().size());
@@ -70,9 +67,8 @@ int add(const RosterArguments& arguments) {
 }
 
 int remove(const RosterArguments& arguments) {
-  Roster roster = or_stop(Roster::read(arguments.file));
-  const Result<void> removed = roster.remove(arguments.name);
-  if (!removed) throw std::invalid_argument("roster: " + removed.error().message);
+  Roster roster = read(arguments.file);
+  or_throw<std::invalid_argument>(roster.remove(arguments.name), "roster: ");
   write(roster, arguments.file);
   fmt::print("{}: {} is out, {} stay; its id is not given to anyone else\n", arguments.file,
              arguments.name, roster.members().size());
@@ -80,7 +76,7 @@ int remove(const RosterArguments& arguments) {
 }
 
 int show(const RosterArguments& arguments) {
-  const Roster roster = or_stop(Roster::read(arguments.file));
+  const Roster roster = read(arguments.file);
   for (const Member& member : roster.members())
     fmt::print("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
                member.public_key);

@@ -12,8 +12,8 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/experiment.h"
-#include "cli/world.h"
+#include "cli/flags.h"
+#include "run/lesson.h"
 
 namespace tessera {
 namespace {
@@ -26,14 +26,6 @@ struct Arguments {
   std::string folder{};
 };
 
-// The experiment's training line with another number of steps.
-std::string with_steps(const std::string& training, std::int64_t steps) {
-  Spec spec = parse_spec(training);
-  std::erase_if(spec.options, [](const auto& option) { return option.first == "steps"; });
-  spec.options.emplace_back("steps", std::to_string(steps));
-  return to_string(spec);
-}
-
 void print_line(std::int64_t step, double train_loss, const Score& score, double seconds) {
   const int filled = static_cast<int>(std::lround(std::clamp(score.accuracy, 0.0, 1.0) * 30));
   fmt::print("{:>8}  {:>10}  {:>9.4f}  {:>8.2f}%  {:<30}  {:>7.1f} s\n", step,
@@ -45,16 +37,15 @@ void print_line(std::int64_t step, double train_loss, const Score& score, double
 
 int train(const Arguments& arguments) {
   const Stopwatch watch;
-  Experiment experiment = arguments.experiment->resolve();
-  experiment.nodes = "1";
+  Plan plan = read_plan_alone(arguments.experiment->resolve());
   // Ratings are the one task whose loss is squared.
-  const bool ratings = parse_spec(experiment.data).name == "movielens";
+  const bool ratings = plan.lesson.data->name == "movielens";
   const std::int64_t steps = arguments.steps > 0 ? arguments.steps : ratings ? 20'000 : 2'000;
   const std::int64_t every =
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
-  experiment.training = with_steps(experiment.training, every);
-  Learning lesson = make_lesson(experiment, arguments.threads);
-  fmt::print("{}; {}; lines of {} steps\n\n", experiment.data, lesson.description, every);
+  set_training_steps(plan, every);
+  Learning lesson = make_lesson(plan, arguments.threads);
+  fmt::print("{}; {}; lines of {} steps\n\n", plan.experiment.data, lesson.description, every);
   fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
              ratings ? "test RMSE" : "test loss", "accuracy");
 
@@ -63,7 +54,7 @@ int train(const Arguments& arguments) {
   const std::span<const float> view = model;
   const auto score = [&] { return lesson.evaluator->evaluate({&node, 1}, {&view, 1}).front(); };
   print_line(0, NAN, score(), watch.seconds());
-  const Random random = Random(experiment.seed_number()).fork("node", node);
+  const Random random = plan.root().fork("node", node);
   for (std::int64_t step = every; step <= steps; step += every) {
     TrainJob job{.node = node,
                  .model = model,

@@ -20,10 +20,10 @@ namespace {
 constexpr double kMostRounds = 100'000'000;
 
 PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOptions options) {
-  return {[meetings = std::move(meetings), options](NodeId) {
-            return std::make_unique<Rounds>(meetings, options);
-          },
-          options.rounds};
+  return {.make = [meetings = std::move(meetings),
+                   options](NodeId) { return std::make_unique<Rounds>(meetings, options); },
+          .rounds = options.rounds,
+          .waits_for_ever = Patience(options.patience).endless()};
 }
 
 std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int fallback) {
@@ -50,8 +50,9 @@ Ending read_ending(Options& options) {
 
 template <typename Kind, typename Settings>
 PreparedProtocol make_asynchronous(Settings settings) {
-  return {[settings](NodeId) { return std::make_unique<Kind>(settings); }, settings.ending.rounds,
-          settings.ending.until};
+  return {.make = [settings](NodeId) { return std::make_unique<Kind>(settings); },
+          .rounds = settings.ending.rounds,
+          .until = settings.ending.until};
 }
 
 // patience=none waits for ever, which is right where nothing is lost.

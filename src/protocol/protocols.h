@@ -28,6 +28,8 @@ struct PreparedProtocol {
   // When a node is done, whichever comes first.
   Round rounds = 0;        // Rounds, or trainings of an asynchronous protocol; 0: no limit.
   Instant until = kNever;  // No limit.
+  // Whether a node goes on only when every peer it expects has been heard: rounds without patience.
+  bool waits_for_ever = false;
 };
 
 struct ProtocolKind {

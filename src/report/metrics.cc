@@ -26,7 +26,7 @@ Json figures_of(const MetricsRow& row) {
                {"value_bytes_per_node", row.value_bytes_per_node},
                {"metadata_bytes_per_node", row.bytes_per_node - row.value_bytes_per_node},
                {"messages", row.messages},
-               {"virtual_seconds", row.virtual_seconds}};
+               {"virtual_seconds", row.seconds}};
   if (!row.network) return json;
   const NetworkFigures& network = *row.network;
   json.update({{"rounds_min", network.rounds_min},
@@ -65,7 +65,7 @@ Json json_of(const Summary& summary) {
     json["node_queue"] = by_node(summary, &NodeFigures::queue);
     json["node_link_use"] = by_node(summary, &NodeFigures::link_use);
   }
-  if (!summary.edges.empty()) json["edges"] = summary.edges;
+  for (const Edge& edge : summary.edges) json["edges"].push_back({edge.a, edge.b});
   if (!summary.stragglers.empty()) json["stragglers"] = summary.stragglers;
   if (!summary.class_counts.empty()) json["class_counts"] = summary.class_counts;
   if (!summary.class_names.empty()) json["class_names"] = summary.class_names;
@@ -91,6 +91,47 @@ Spread spread_of(std::span<const double> values) {
     spread.max = std::max(spread.max, v);
   }
   return spread;
+}
+
+MetricsRow row_of(std::span<const NodeRow> nodes) {
+  CHECK(!nodes.empty());
+  std::vector<double> accuracy, loss, train_loss;
+  MetricsRow row{.round = nodes.front().round};
+  Traffic sent;
+  for (const NodeRow& node : nodes) {
+    row.round = std::min(row.round, node.round);
+    row.seconds = std::max(row.seconds, node.seconds);
+    accuracy.push_back(node.score.accuracy);
+    loss.push_back(node.score.loss);
+    train_loss.push_back(node.train_loss);
+    sent.messages += node.sent.messages;
+    sent.bytes += node.sent.bytes;
+    sent.value_bytes += node.sent.value_bytes;
+  }
+  const auto count = static_cast<double>(nodes.size());
+  row.accuracy = spread_of(accuracy);
+  row.loss = spread_of(loss);
+  row.train_loss = spread_of(train_loss).mean;
+  row.bytes_per_node = static_cast<double>(sent.bytes) / count;
+  row.value_bytes_per_node = static_cast<double>(sent.value_bytes) / count;
+  row.messages = sent.messages;
+  return row;
+}
+
+Result<NodeRow> parse_node_row(std::string_view line) {
+  try {
+    const Json json = Json::parse(line);
+    return NodeRow{.round = json.at("round").get<Round>(),
+                   .seconds = json.at("virtual_seconds").get<double>(),
+                   .score = {.accuracy = json.at("accuracy").get<double>(),
+                             .loss = json.at("loss").get<double>()},
+                   .train_loss = json.at("train_loss").get<double>(),
+                   .sent = {.messages = json.at("messages").get<std::uint64_t>(),
+                            .bytes = json.at("bytes_sent_per_node").get<std::uint64_t>(),
+                            .value_bytes = json.at("value_bytes_per_node").get<std::uint64_t>()}};
+  } catch (const Json::exception& error) {
+    return Error{"json", error.what()};
+  }
 }
 
 std::string to_json_line(const MetricsRow& row) {

@@ -7,11 +7,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
+#include "base/result.h"
+#include "node/traffic.h"
 #include "node/trainer.h"
 #include "sim/simulation.h"
+#include "topology/graph.h"
 
 namespace tessera {
 
@@ -37,9 +42,22 @@ struct NodeFigures {
   double bytes = 0, staleness = 0, queue = 0, link_use = 0;
 };
 
+// What one node has to say when a row is made.
+struct NodeRow {
+  Round round = 0;
+  double seconds = 0;  // Since the run began: of virtual time, or of wall time in a live run.
+  Score score{};
+  double train_loss = 0;
+  Traffic sent{};
+
+  void fields(Archive& archive) {
+    archive(round, seconds, score.accuracy, score.loss, train_loss, sent);
+  }
+};
+
 struct MetricsRow {
-  Round round = 0;             // By asynchronous nodes: the slowest one's.
-  double virtual_seconds = 0;  // When the last node completed the round.
+  Round round = 0;     // The slowest node's.
+  double seconds = 0;  // The latest of the nodes'.
   Spread accuracy{}, loss{};
   double train_loss = 0;
   // Sent by then, per node; every node's count is taken as it completes the round.
@@ -55,7 +73,7 @@ struct Summary {
   MetricsRow last{};
   std::vector<double> node_accuracy{}, node_loss{};
   std::vector<NodeFigures> node_figures{};
-  std::vector<std::pair<NodeId, NodeId>> edges{};  // Of the first round's graph.
+  std::vector<Edge> edges{};  // Of the first round's graph.
   std::vector<NodeId> stragglers{};
   std::vector<std::vector<std::uint32_t>> class_counts{};  // By node, then by class.
   std::vector<std::string> class_names{};
@@ -68,8 +86,15 @@ struct Summary {
   std::string command{};
 };
 
-std::string to_json_line(const MetricsRow& row);  // Without the line's end.
-std::string to_json(const Summary& summary);      // summary.json
+// The row of a run whose nodes say this, in the order of their ids: simulated or live, there is no
+// other way to make one.
+MetricsRow row_of(std::span<const NodeRow> nodes);
+
+// Without the line's end. Time is called virtual_seconds there, whichever it is.
+std::string to_json_line(const MetricsRow& row);
+// What one node by itself wrote as its run's row.
+Result<NodeRow> parse_node_row(std::string_view line);
+std::string to_json(const Summary& summary);  // summary.json
 // Several seeds of one experiment, from their summary.json: mean and standard deviation of each
 // figure, and each seed's own.
 std::string combine_summaries(std::span<const std::string> seeds);

@@ -55,27 +55,10 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
   return all;
 }
 
-void NetworkWatch::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put(at_.time_since_epoch().count());
-  for (const Before& before : before_) {
-    for (const std::uint64_t count :
-         {before.sent_bytes, before.offered, before.delivered, before.heard, before.staleness})
-      writer.put(count);
-    writer.put(before.delay.count());
-  }
-}
-
-Result<void> NetworkWatch::load(ByteReader& in) {
-  at_ = Instant(Duration(in.get<std::int64_t>()));
-  for (Before& before : before_) {
-    for (std::uint64_t* count :
-         {&before.sent_bytes, &before.offered, &before.delivered, &before.heard, &before.staleness})
-      *count = in.get<std::uint64_t>();
-    before.delay = Duration(in.get<std::int64_t>());
-  }
-  if (in.ran_short()) return Error{"checkpoint", "the saved measurements are cut short"};
-  return {};
+void NetworkWatch::fields(Archive& archive) {
+  archive(at_, before_);
+  archive.require(before_.size() == figures_.size(),
+                  "the measurements are of another number of nodes");
 }
 
 }  // namespace tessera

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "base/archive.h"
 #include "report/metrics.h"
 #include "sim/simulation.h"
 
@@ -19,13 +18,15 @@ class NetworkWatch {
   NetworkFigures look(const Simulation& simulation);
   const std::vector<NodeFigures>& by_node() const { return figures_; }  // As of the last look.
 
-  void save(Bytes& out) const;
-  Result<void> load(ByteReader& in);
+  void fields(Archive& archive);
 
  private:
   struct Before {
     std::uint64_t sent_bytes = 0, offered = 0, delivered = 0, heard = 0, staleness = 0;
     Duration delay{};
+    void fields(Archive& archive) {
+      archive(sent_bytes, offered, delivered, heard, staleness, delay);
+    }
   };
   Instant at_{};
   std::vector<Before> before_;

@@ -6,18 +6,6 @@
 #include "node/divergence.h"
 
 namespace tessera {
-namespace {
-
-void save_doubles(std::span<const double> values, ByteWriter& writer) {
-  writer.put_bytes(bytes_of(values));
-}
-
-void load_doubles(ByteReader& in, std::vector<double>& values) {
-  for (double& v : values) v = in.get<double>();
-}
-
-}  // namespace
-
 RoundLog::RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round last, OnRow on_row)
     : evaluator_(evaluator),
       nodes_(nodes),
@@ -47,69 +35,27 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     const auto [node, round] = due[i];
     refuse_divergence(node, round, scores[i].loss, "test");
     Pending& pending = pending_[round];
-    if (pending.nodes_done == 0)
-      pending = {Pending{.accuracy = std::vector<double>(nodes_),
-                         .loss = std::vector<double>(nodes_),
-                         .train_loss = std::vector<double>(nodes_)}};
-    pending.accuracy[node] = scores[i].accuracy;
-    pending.loss[node] = scores[i].loss;
-    pending.train_loss[node] = simulation.node(node).last_loss();
-    const Traffic& sent = simulation.sent(node);
-    pending.bytes += sent.bytes;
-    pending.value_bytes += sent.value_bytes;
-    pending.messages += sent.messages;
+    pending.nodes.resize(nodes_);
+    pending.nodes[node] = node_row(simulation, due[i], scores[i]);
     if (++pending.nodes_done < nodes_) continue;
-    complete(round, pending, simulation);
+    complete(std::move(pending.nodes), simulation);
     pending_.erase(round);
   }
 }
 
-void RoundLog::complete(Round round, const Pending& pending, const Simulation& simulation) {
-  const auto per_node = [&](std::uint64_t count) { return static_cast<double>(count) / nodes_; };
-  latest_.row = {.round = round,
-                 .virtual_seconds = to_seconds(simulation.now().time_since_epoch()),
-                 .accuracy = spread_of(pending.accuracy),
-                 .loss = spread_of(pending.loss),
-                 .train_loss = spread_of(pending.train_loss).mean,
-                 .bytes_per_node = per_node(pending.bytes),
-                 .value_bytes_per_node = per_node(pending.value_bytes),
-                 .messages = pending.messages};
+void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation) {
+  latest_.nodes = std::move(nodes);
+  latest_.row = row_of(latest_.nodes);
   // On an ideal network there is nothing to say.
   if (simulation.network().up_rate(0) > 0) latest_.row.network = watch_.look(simulation);
-  latest_.accuracy = pending.accuracy;
-  latest_.loss = pending.loss;
   latest_.figures = watch_.by_node();
   on_row_(latest_.row);
 }
 
-void RoundLog::save(Bytes& out) const {
-  ByteWriter writer(out);
-  writer.put<std::uint32_t>(static_cast<std::uint32_t>(pending_.size()));
-  for (const auto& [round, pending] : pending_) {
-    writer.put(round);
-    writer.put(pending.nodes_done);
-    for (const std::uint64_t count : {pending.bytes, pending.value_bytes, pending.messages})
-      writer.put(count);
-    for (const auto* values : {&pending.accuracy, &pending.loss, &pending.train_loss})
-      save_doubles(*values, writer);
-  }
-  watch_.save(out);
-}
-
-Result<void> RoundLog::load(ByteReader& in) {
-  pending_.clear();
-  for (auto left = in.get<std::uint32_t>(); left > 0 && !in.ran_short(); --left) {
-    Pending& pending = pending_[in.get<Round>()];
-    pending.nodes_done = in.get<std::uint32_t>();
-    for (std::uint64_t* count : {&pending.bytes, &pending.value_bytes, &pending.messages})
-      *count = in.get<std::uint64_t>();
-    for (auto* values : {&pending.accuracy, &pending.loss, &pending.train_loss}) {
-      values->resize(nodes_);
-      load_doubles(in, *values);
-    }
-  }
-  if (in.ran_short()) return Error{"checkpoint", "the saved measurements are cut short"};
-  return watch_.load(in);
+void RoundLog::fields(Archive& archive) {
+  archive(pending_, watch_);
+  for (const auto& [round, pending] : pending_)
+    archive.require(pending.nodes.size() == nodes_, "a round is of another number of nodes");
 }
 
 }  // namespace tessera

@@ -20,17 +20,16 @@ class RoundLog final : public RunLog {
   void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
   const Latest& latest() const override { return latest_; }
 
-  // Rounds some nodes have completed and others not.
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override;
 
  private:
+  // A round that some nodes have completed and others not.
   struct Pending {
-    std::vector<double> accuracy{}, loss{}, train_loss{};  // By node.
+    std::vector<NodeRow> nodes{};
     std::uint32_t nodes_done = 0;
-    std::uint64_t bytes = 0, value_bytes = 0, messages = 0;
+    void fields(Archive& archive) { archive(nodes, nodes_done); }
   };
-  void complete(Round round, const Pending& pending, const Simulation& simulation);
+  void complete(std::vector<NodeRow> nodes, const Simulation& simulation);
 
   Evaluator& evaluator_;
   std::uint32_t nodes_;

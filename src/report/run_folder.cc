@@ -17,13 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kMagic = 0x4b435354;  // "TSCK"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kKept = 2;
-
-void write_or_throw(const fs::path& path, ByteSpan bytes) {
-  if (const auto written = write_file(path, bytes); !written.ok())
-    throw std::runtime_error(written.error().message);
-}
 
 // Checkpoint files by round, newest first.
 std::vector<std::pair<std::uint32_t, fs::path>> checkpoints_in(const fs::path& folder) {
@@ -66,8 +61,11 @@ Result<CheckpointFile> parse_checkpoint(ByteSpan file, std::uint64_t config_hash
   if (tail.get<std::uint64_t>() != hash_bytes(body))
     return Error{"checksum", "it is torn (its checksum does not match)"};
   ByteReader in(body);
-  if (in.get<std::uint32_t>() != kMagic || in.get<std::uint32_t>() != kVersion)
-    return Error{"version", "it was written by another version"};
+  if (in.get<std::uint32_t>() != kMagic) return Error{"magic", "it is no checkpoint"};
+  if (const auto version = in.get<std::uint32_t>(); version != kVersion)
+    return Error{"version",
+                 fmt::format("it was written by {} tessera (version {}; this one reads version {})",
+                             version < kVersion ? "an older" : "a newer", version, kVersion)};
   if (in.get<std::uint64_t>() != config_hash)
     return Error{"config", "it belongs to another configuration"};
   CheckpointFile checkpoint{.metrics_bytes = in.get<std::uint64_t>()};
@@ -89,9 +87,7 @@ void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun
                     "anew, or choose another --out",
                     path.string()));
   if (!exists || existing != ExistingRun::kResume) return;
-  const auto before = read_text_file(path / "config.toml");
-  if (!before.ok()) throw std::runtime_error(before.error().message);
-  if (*before != config)
+  if (or_throw(read_text_file(path / "config.toml")) != config)
     throw std::invalid_argument(
         fmt::format("{}/config.toml differs from what is asked for now; resume with the same "
                     "settings, or choose another --out",
@@ -118,7 +114,7 @@ RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existin
   if (failed)
     throw std::invalid_argument(
         fmt::format("cannot create {}: {}", path_.string(), failed.message()));
-  write_or_throw(path_ / "config.toml", bytes_of(config));
+  or_throw(write_file(path_ / "config.toml", bytes_of(config)));
 }
 
 void RunFolder::append_metrics(std::string_view line) {
@@ -131,7 +127,7 @@ void RunFolder::append_metrics(std::string_view line) {
 }
 
 void RunFolder::write_summary(std::string_view json) {
-  write_or_throw(path_ / "summary.json", bytes_of(json));
+  or_throw(write_file(path_ / "summary.json", bytes_of(json)));
 }
 
 void RunFolder::write_checkpoint(std::uint32_t round, ByteSpan state) {
@@ -145,7 +141,7 @@ void RunFolder::write_checkpoint(std::uint32_t round, ByteSpan state) {
   writer.put<std::uint64_t>(none ? 0 : metrics);
   writer.put_bytes(state);
   writer.put(hash_bytes(file));
-  write_or_throw(path_ / "checkpoint" / fmt::format("{}.bin", round), file);
+  or_throw(write_file(path_ / "checkpoint" / fmt::format("{}.bin", round), file));
   const auto all = checkpoints_in(path_ / "checkpoint");
   for (std::size_t i = kKept; i < all.size(); ++i) fs::remove(all[i].second, none);
 }
@@ -156,6 +152,12 @@ std::optional<RunFolder::Restored> RunFolder::read_checkpoint() {
     const Result<Bytes> file = read_file(path);
     const Result<CheckpointFile> checkpoint =
         file.ok() ? parse_checkpoint(*file, config_hash_) : Result<CheckpointFile>(file.error());
+    // It is whole: to begin anew in silence would throw a run away.
+    if (!checkpoint.ok() && checkpoint.error().kind == "version")
+      throw std::runtime_error(fmt::format(
+          "cannot resume: {}: {}; continue with that one, or begin anew with --overwrite or in "
+          "another folder",
+          path.string(), checkpoint.error().message));
     std::error_code failed;
     const std::uintmax_t have = fs::file_size(path_ / "metrics.jsonl", failed);
     if (!checkpoint.ok() ||

@@ -35,7 +35,7 @@ class RunFolder {
   // `round` names the file; the two newest are kept, so that a torn one has a predecessor.
   void write_checkpoint(std::uint32_t round, ByteSpan state);
   // The newest whole checkpoint, if any, after cutting the metrics back to it. Says which ones it
-  // had to pass over.
+  // had to pass over. Throws std::runtime_error for one of another version.
   struct Restored {
     Bytes state{};
     std::uint32_t round = 0;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/files.h"
+#include "base/hash.h"
 
 namespace tessera {
 namespace {
@@ -73,6 +74,27 @@ TEST_F(RunFolderTest, ACheckpointOfAnotherConfigurationIsPassedOver) {
   ASSERT_TRUE(restored.has_value());
   EXPECT_TRUE(restored->state.empty());
   EXPECT_EQ(restored->passed_over.size(), 1u);
+}
+
+TEST_F(RunFolderTest, ACheckpointOfAnotherVersionIsRefusedByName) {
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse);
+  folder.append_metrics("{}");
+  folder.write_checkpoint(3, bytes_of("state"));
+  const fs::path file = path_ / "checkpoint" / "3.bin";
+  Bytes bytes = *read_file(file);
+  bytes[4] = std::byte{1};  // The version follows four bytes of magic, the checksum ends the file.
+  bytes.resize(bytes.size() - sizeof(std::uint64_t));
+  ByteWriter(bytes).put(hash_bytes(bytes));
+  ASSERT_TRUE(write_file(file, bytes).ok());
+  try {
+    (void)folder.read_checkpoint();
+    FAIL() << "it was taken";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("an older tessera (version 1; this one reads"),
+              std::string_view::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(fs::exists(path_ / "metrics.jsonl"));
 }
 
 }  // namespace

@@ -6,8 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "base/archive.h"
 #include "report/metrics.h"
 #include "sim/simulation.h"
 
@@ -25,13 +24,21 @@ class RunLog : public Observer {
 
   struct Latest {
     MetricsRow row{};
-    std::vector<double> accuracy{}, loss{};  // By node.
-    std::vector<NodeFigures> figures{};      // By node.
+    std::vector<NodeRow> nodes{};        // What it was made of, by node.
+    std::vector<NodeFigures> figures{};  // By node.
   };
   virtual const Latest& latest() const = 0;  // The last complete row.
 
-  virtual void save(Bytes& out) const = 0;
-  virtual Result<void> load(ByteReader& in) = 0;
+  virtual void fields(Archive& archive) = 0;
 };
+
+// What a simulated node has to say now, having done so many rounds and been tested.
+inline NodeRow node_row(const Simulation& simulation, const RoundDone& done, const Score& score) {
+  return {.round = done.round,
+          .seconds = to_seconds(simulation.now().time_since_epoch()),
+          .score = score,
+          .train_loss = simulation.node(done.node).last_loss(),
+          .sent = simulation.sent(done.node)};
+}
 
 }  // namespace tessera

@@ -18,8 +18,7 @@ class TimeLog final : public RunLog {
   void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
   const Latest& latest() const override { return latest_; }
 
-  void save(Bytes& out) const override;
-  Result<void> load(ByteReader& in) override;
+  void fields(Archive& archive) override { archive(next_, watch_); }
 
  private:
   Evaluator& evaluator_;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/toy_world.h"
+#include "run/toy_world.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +43,7 @@ TEST(TimeLog, MeasuresAtItsMomentsAndAtTheEnd) {
   while (run.step()) {
   }
   std::vector<double> moments;
-  for (const MetricsRow& row : run.rows) moments.push_back(row.virtual_seconds);
+  for (const MetricsRow& row : run.rows) moments.push_back(row.seconds);
   EXPECT_EQ(moments, (std::vector<double>{5, 10, 15, 20, 22}));
   for (const MetricsRow& row : run.rows) {
     ASSERT_TRUE(row.network.has_value());
@@ -71,10 +71,10 @@ TEST(TimeLog, GoesOnFromACheckpoint) {
   while (first.world.simulation->now() < Instant(std::chrono::seconds(12))) first.step();
   Bytes saved;
   save_fields(*first.world.simulation, saved);
-  first.log.save(saved);
+  save_fields(first.log, saved);
   ByteReader in(saved);
   ASSERT_TRUE(load_fields(*second.world.simulation, in).ok());
-  ASSERT_TRUE(second.log.load(in).ok());
+  ASSERT_TRUE(load_fields(second.log, in).ok());
   while (second.step()) {
   }
   ASSERT_EQ(second.rows.size(), 3u);

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "run/toy_world.h"
 #include "sim/simulation.h"
-#include "sim/toy_world.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/toy_world.h"
+#include "run/toy_world.h"
 
 namespace tessera {
 namespace {

@@ -52,8 +52,8 @@ struct SimulationParts {
   std::uint32_t nodes = 0;
   std::function<std::unique_ptr<Node>(NodeId)> make_node{};
   Trainer* trainer = nullptr;
-  std::unique_ptr<Network> network{};  // None: ideal.
-  std::unique_ptr<Compute> compute{};  // None: a second per training.
+  std::unique_ptr<Network> network{};        // None: ideal.
+  std::shared_ptr<const Compute> compute{};  // None: a second per training.
   Faults faults{};
   unsigned threads = 1;  // For packing, encoding, merging; 0: one per core.
 };
@@ -111,7 +111,7 @@ class Simulation {
   void take_snapshot(NodeId node);
 
   std::unique_ptr<Network> network_;
-  std::unique_ptr<Compute> compute_;
+  std::shared_ptr<const Compute> compute_;
   Faults faults_;
 
   Instant now_{};

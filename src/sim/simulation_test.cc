@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/event_queue.h"
-#include "sim/toy_world.h"
+#include "run/toy_world.h"
 
 namespace tessera {
 namespace {

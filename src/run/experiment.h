@@ -11,18 +11,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-// Its header takes longer to read than all of ours.
-namespace CLI {
-class App;
-}
-
 namespace tessera {
 
+// As text, nothing of it read; run/plan.h reads it.
 struct Experiment {
   std::string nodes = "16";
   std::string seed = "90";
@@ -38,12 +33,13 @@ struct Experiment {
   std::string network = "ideal";
   std::string compute = "constant:round=1s";
   std::string faults = "none";
-  std::string evaluate = "every=10";
+  std::string evaluate{};  // Empty: the plan takes what fits the protocol.
   std::string device = "cpu";
-
-  std::uint32_t node_count() const;
-  std::uint64_t seed_number() const;
 };
+
+// The two keys that are numbers. Throw std::invalid_argument.
+std::uint32_t parse_nodes(std::string_view text);
+std::uint64_t parse_seed(std::string_view text);
 
 struct ExperimentKey {
   std::string_view name{};
@@ -58,7 +54,8 @@ std::span<const ExperimentKey> experiment_keys();
 Experiment read_experiment(const std::filesystem::path& path);
 // The same from a text; `where` is what messages call it, and where its base is looked for.
 Experiment parse_experiment(std::string_view text, const std::filesystem::path& where);
-std::string to_toml(const Experiment& experiment);  // The resolved config.toml.
+// Every key; what is empty is left out.
+std::string to_toml(const Experiment& experiment);
 
 // What a command line says of an experiment: a file, and flags that win over it.
 struct ExperimentArguments {
@@ -66,7 +63,5 @@ struct ExperimentArguments {
   std::map<std::string, std::string> flags{};
   Experiment resolve() const;
 };
-
-std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser);
 
 }  // namespace tessera

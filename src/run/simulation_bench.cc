@@ -1,9 +1,9 @@
-#include "sim/simulation_bench.h"
+#include "run/simulation_bench.h"
 
 #include <fmt/format.h>
 
 #include "base/stopwatch.h"
-#include "sim/toy_world.h"
+#include "run/toy_world.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "cli/world.h"
+#include "run/lesson.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +44,12 @@ class TimedEvaluator final : public Evaluator {
 };
 
 }  // namespace
+
+Learning make_lesson(const Plan& plan, unsigned threads) {
+  LearningOptions options = plan.lesson.options;
+  options.threads = threads;
+  return make_learning(options);
+}
 
 void measure(Learning& lesson, LessonTime& time) {
   lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s);

@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/experiment.h"
 #include "live/link/options.h"
+#include "run/experiment.h"
 
 namespace tessera {
 
@@ -39,7 +39,7 @@ struct LiveSettings {
   std::string pace{};
   std::string began{};
 
-  Experiment plan{};  // What `experiment` names, or the table of that name says.
+  Experiment lines{};  // Those of the file `experiment` names, or of the table of that name.
 };
 
 struct LiveKey {

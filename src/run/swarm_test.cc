@@ -1,5 +1,5 @@
 // Thousands of random worlds with faults; see swarm.h. scripts/swarm.sh runs as many as one likes.
-#include "sim/swarm.h"
+#include "run/swarm.h"
 
 #include <gtest/gtest.h>
 

@@ -4,22 +4,26 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "report/metrics.h"
+#include "run/plan.h"
 
 namespace tessera {
-
-struct Collected {
-  std::vector<MetricsRow> rows{};
-  Summary summary{};  // Without what only the experiment knows.
-};
 
 // The folders of nodes in there, by name; numbers count as numbers, so that n100 comes after n11.
 std::vector<std::filesystem::path> node_folders(const std::filesystem::path& nodes);
 
+struct CollectOptions {
+  std::filesystem::path out{};  // Where config.toml, metrics.jsonl and summary.json go.
+  double seconds = 0;           // Wall time of the whole run, where it is known.
+  std::string command{};
+};
+
 // `folders` are the nodes' own, in the order of their ids. Throws std::runtime_error naming a node
 // that left no final model, or a file that cannot be read.
-Collected collect(std::span<const std::filesystem::path> folders, bool by_time);
+Summary collect(const Plan& plan, std::span<const std::filesystem::path> folders,
+                const CollectOptions& options);
 
 }  // namespace tessera

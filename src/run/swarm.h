@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/toy_world.h"
+#include "run/toy_world.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "cli/backends.h"
+#include "run/backends.h"
 
 #if TESSERA_WITH_TORCH
 #include "torch/backend.h"

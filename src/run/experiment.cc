@@ -1,9 +1,8 @@
-#include "cli/experiment.h"
+#include "run/experiment.h"
 
 #include <fmt/format.h>
 
 #include <toml++/toml.h>
-#include <CLI/CLI.hpp>
 #include <array>
 #include <stdexcept>
 #include <vector>
@@ -87,8 +86,8 @@ std::int64_t integer_in(std::string_view key, std::string_view text, Interval ac
 
 // What can be said of a key's value by itself, while it is known where it was written.
 void check_value(std::string_view key, std::string_view value) {
-  if (key == "nodes") integer_in(key, value, kNodes);
-  if (key == "seed") integer_in(key, value, at_least(0));
+  if (key == "nodes") (void)parse_nodes(value);
+  if (key == "seed") (void)parse_seed(value);
   if (key == "evaluate" && value.substr(0, value.find(',')).find('=') == value.npos)
     throw std::invalid_argument(
         fmt::format("evaluate: '{}' does not say what it is; write every=5s or every=10", value));
@@ -109,9 +108,7 @@ Experiment parse_chain(std::string_view text, const std::filesystem::path& path,
 
 // A file may name another one beside it as its base, whose keys hold where it says nothing itself.
 Experiment read_chain(const std::filesystem::path& path, int longest) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) throw std::invalid_argument(text.error().message);
-  return parse_chain(*text, path, longest);
+  return parse_chain(or_throw<std::invalid_argument>(read_text_file(path)), path, longest);
 }
 
 Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest) {
@@ -150,12 +147,14 @@ std::span<const ExperimentKey> experiment_keys() {
   return kKeys;
 }
 
-std::uint32_t Experiment::node_count() const {
-  return static_cast<std::uint32_t>(integer_in("nodes", nodes, kNodes));
+std::uint32_t parse_nodes(std::string_view text) {
+  return static_cast<std::uint32_t>(integer_in("nodes", text, kNodes));
 }
-std::uint64_t Experiment::seed_number() const {
-  return static_cast<std::uint64_t>(integer_in("seed", seed, at_least(0)));
+
+std::uint64_t parse_seed(std::string_view text) {
+  return static_cast<std::uint64_t>(integer_in("seed", text, at_least(0)));
 }
+
 Experiment read_experiment(const std::filesystem::path& path) {
   return read_chain(path, kLongestChain);
 }
@@ -167,7 +166,8 @@ Experiment parse_experiment(std::string_view text, const std::filesystem::path& 
 std::string to_toml(const Experiment& experiment) {
   std::string text;
   for (const ExperimentKey& key : kKeys)
-    text += fmt::format("{:<9} = {}\n", key.name, toml_text(experiment.*(key.value)));
+    if (const std::string& value = experiment.*(key.value); !value.empty())
+      text += fmt::format("{:<9} = {}\n", key.name, toml_text(value));
   return text;
 }
 
@@ -179,17 +179,6 @@ Experiment ExperimentArguments::resolve() const {
       experiment.*(require_key(name).value) = value;
     }
   return experiment;
-}
-
-std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser) {
-  auto arguments = std::make_shared<ExperimentArguments>();
-  parser.add_option("experiment", arguments->file, "TOML file; flags win over what it says");
-  for (const ExperimentKey& key : kKeys)
-    parser
-        .add_option("--" + std::string(key.name), arguments->flags[std::string(key.name)],
-                    std::string(key.summary))
-        ->group("Experiment");
-  return arguments;
 }
 
 }  // namespace tessera

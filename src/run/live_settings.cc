@@ -1,4 +1,4 @@
-#include "cli/live_settings.h"
+#include "run/live_settings.h"
 
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ void take_key(const std::filesystem::path& path, const std::string& key, const t
   if (key == "experiment" && value.is_table()) {
     std::ostringstream text;
     text << *value.as_table();
-    settings.plan = parse_experiment(text.str(), path);
+    settings.lines = parse_experiment(text.str(), path);
     return;
   }
   const LiveKey& known = require_entry(live_keys(), "key", key);
@@ -65,11 +65,10 @@ void take_key(const std::filesystem::path& path, const std::string& key, const t
 }
 
 void read_file_into(const std::filesystem::path& path, LiveSettings& settings) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) throw std::invalid_argument(text.error().message);
+  const std::string text = or_throw<std::invalid_argument>(read_text_file(path));
   toml::table table;
   try {
-    table = toml::parse(*text, path.string());
+    table = toml::parse(text, path.string());
   } catch (const toml::parse_error& error) {
     throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
                                             error.source().begin.line, error.description()));
@@ -117,7 +116,7 @@ LiveSettings read_live_settings(const std::filesystem::path& path,
           fmt::format("a node needs {0}: write {0} = \"...\" in {1}, or add "
                       "--{0}",
                       needed, path.empty() ? "node.toml" : path.string()));
-  if (!settings.experiment.empty()) settings.plan = read_experiment(settings.experiment);
+  if (!settings.experiment.empty()) settings.lines = read_experiment(settings.experiment);
   if (settings.folder.empty()) settings.folder = settings.name;
   return settings;
 }

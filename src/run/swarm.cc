@@ -1,4 +1,4 @@
-#include "sim/swarm.h"
+#include "run/swarm.h"
 
 #include <fmt/format.h>
 
@@ -28,28 +28,48 @@ bool chance(Random& random, double p) {
   return random.uniform() < p;
 }
 
-std::string draw_protocol(Random& random, std::uint32_t nodes) {
+// What a protocol asks of the graph its nodes are on.
+enum class Graphs { kAny, kFixed, kTwoSided };
+
+struct DrawnProtocol {
+  std::string line{};
+  Graphs graphs = Graphs::kAny;
+};
+
+DrawnProtocol draw_protocol(Random& random, std::uint32_t nodes) {
   const std::string fanout = fmt::format("fanout={}", 1 + random.below(std::min(nodes - 1, 4u)));
   const std::string until = fmt::format("until={}s", kEndAt);
   const std::string patience = fmt::format("patience={}s", 2 + random.below(4));
   switch (random.below(8)) {
     case 0:
-      return fmt::format("dpsgd:rounds={},{}", kRounds, patience);
+      return {fmt::format("dpsgd:rounds={},{}", kRounds, patience), Graphs::kFixed};
     case 1:
-      return fmt::format("epidemic:rounds={},{},{}", kRounds, fanout, patience);
+      return {fmt::format("epidemic:rounds={},{},{}", kRounds, fanout, patience)};
     case 2:
     case 3:
-      return fmt::format("divshare:{},{},lag={},clear={}", fanout, until,
-                         chance(random, 0.8) ? "yes" : "no", chance(random, 0.8) ? "yes" : "no");
+      return {fmt::format("divshare:{},{},lag={},clear={}", fanout, until,
+                          chance(random, 0.8) ? "yes" : "no", chance(random, 0.8) ? "yes" : "no")};
     case 4:
-      return fmt::format("adpsgd:form=pings,fanout={},{}", 2, until);
+      return {fmt::format("adpsgd:form=pings,fanout={},{}", 2, until)};
     case 5:
-      return fmt::format("adpsgd:form=pairwise,patience=5s,{}", until);
+      return {fmt::format("adpsgd:form=pairwise,patience=5s,{}", until), Graphs::kTwoSided};
     case 6:
-      return fmt::format("swift:form=graph,every={},missing={},{}", 1 + random.below(3),
-                         chance(random, 0.5) ? "stored" : "self", until);
+      return {fmt::format("swift:form=graph,every={},missing={},{}", 1 + random.below(3),
+                          chance(random, 0.5) ? "stored" : "self", until),
+              Graphs::kFixed};
     default:
-      return fmt::format("swift:form=scatter,{},{}", fanout, until);
+      return {fmt::format("swift:form=scatter,{},{}", fanout, until)};
+  }
+}
+
+std::string draw_topology(Random& random, Graphs graphs) {
+  switch (graphs) {
+    case Graphs::kTwoSided:
+      return one_of(random, {"line", "star"});
+    case Graphs::kFixed:
+      return one_of(random, {"ring", "line", "star", "full"});
+    default:
+      return one_of(random, {"ring", "full", "ring:redraw=yes"});
   }
 }
 
@@ -176,16 +196,10 @@ ToyWorldOptions swarm_world(std::uint64_t seed) {
   world.seed = seed;
   world.nodes = static_cast<std::uint32_t>(2 + random.below(9));
   world.dimension = 1 + random.below(40);
-  world.protocol = draw_protocol(random, world.nodes);
-  const ProtocolKind& kind = protocol_kind(world.protocol);
-  if (world.protocol.find("pairwise") != std::string::npos) {
-    world.topology = one_of(random, {"line", "star"});
-  } else if (kind.fixed_peers || world.protocol.find("form=graph") != std::string::npos) {
-    world.topology = one_of(random, {"ring", "line", "star", "full"});
-  } else {
-    world.topology = one_of(random, {"ring", "full", "ring:redraw=yes"});
-  }
-  world.sharing = draw_sharing(random, kind.takes_pieces);
+  const DrawnProtocol protocol = draw_protocol(random, world.nodes);
+  world.protocol = protocol.line;
+  world.topology = draw_topology(random, protocol.graphs);
+  world.sharing = draw_sharing(random, protocol_kind(world.protocol).takes_pieces);
   world.codec = one_of(random, {"gamma+planes", "rice+f32", "auto", "bitmap+bf16", "raw32+int8"});
   world.network = draw_network(random, world.nodes);
   world.compute =

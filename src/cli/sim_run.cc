@@ -1,0 +1,187 @@
+#include "cli/sim_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <stdexcept>
+
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "run/simulated_run.h"
+
+namespace tessera {
+namespace {
+
+// How far a run is, how fast, and how long it will take.
+class SimProgress {
+ public:
+  SimProgress(const Plan& plan, bool quiet)
+      : line_(quiet),
+        nodes_(plan.nodes),
+        by_time_(plan.protocol.prepared.until != kNever),
+        end_(by_time_ ? to_seconds(plan.protocol.prepared.until.time_since_epoch())
+                      : plan.protocol.prepared.rounds) {}
+
+  void begins_at(const Simulation& simulation) {
+    first_round_ = simulation.rounds_done();
+    first_ = by_time_ ? to_seconds(simulation.now().time_since_epoch()) : first_round_;
+  }
+
+  void show(const MetricsRow& row) {
+    const double seconds = watch_.seconds();
+    const double at = by_time_ ? row.seconds : row.round;
+    const double left = at > first_ ? seconds / (at - first_) * (end_ - at) : 0;
+    line_.show(fmt::format(
+        "{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s{}",
+        by_time_ ? fmt::format("{:g}/{:g} s", at, end_) : fmt::format("round {:g}/{:g}", at, end_),
+        100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
+        (row.round - first_round_) * nodes_ / seconds,
+        left > 0 ? "  " + show_duration(Duration(static_cast<std::int64_t>(left * 1e9))) + " left"
+                 : ""));
+  }
+  void end() { line_.end(); }
+
+ private:
+  ProgressLine line_;
+  double nodes_;
+  bool by_time_;
+  double end_ = 0, first_ = 0, first_round_ = 0;
+  Stopwatch watch_;
+};
+
+void print_summary(const Summary& summary, const std::filesystem::path& out) {
+  const MetricsRow& last = summary.last;
+  const double metadata =
+      last.bytes_per_node > 0 ? 1 - last.value_bytes_per_node / last.bytes_per_node : 0;
+  const double loop = std::max(summary.loop_seconds, 1e-9);
+  fmt::print(
+      "accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node ({:.1f}% metadata), "
+      "digest {:016x}\n",
+      100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max, last.loss.mean,
+      show_bytes(last.bytes_per_node), 100 * metadata, summary.model_digest);
+  fmt::print(
+      "{:.1f} s: {:.1f} to load, {:.1f} for rounds ({:.0f}% training, {:.0f}% evaluating, {:.1f}% "
+      "the rest)\n",
+      summary.wall_seconds, summary.wall_seconds - summary.loop_seconds, summary.loop_seconds,
+      100 * summary.training_seconds / loop, 100 * summary.evaluating_seconds / loop,
+      100 * (1 - (summary.training_seconds + summary.evaluating_seconds) / loop));
+  fmt::print("written to {}\n", out.string());
+}
+
+// Continues from the newest checkpoint, where there is one; else begins.
+void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
+  if (options.existing == ExistingRun::kResume) {
+    if (const auto restored = folder.read_checkpoint()) {
+      for (const std::string& passed : restored->passed_over)
+        fmt::print(stderr, "passed over {}\n", passed);
+      if (!restored->state.empty()) {
+        ByteReader in(restored->state);
+        or_throw(load_fields(run, in), "cannot resume: ");
+        if (!options.quiet)
+          fmt::print(stderr, "resuming after round {}\n", run.simulation().rounds_done());
+        return;
+      }
+    }
+    if (!options.quiet)
+      fmt::print(stderr, "no checkpoint in {}: beginning anew\n", folder.path().string());
+  }
+  run.start();
+}
+
+// Whether Ctrl-C came and this is the place to stop: the end of a round where rounds are in common.
+class StopSign {
+ public:
+  explicit StopSign(bool by_time) : by_time_(by_time) {}
+  bool says_stop(Round done) {
+    if (!interrupted()) return false;
+    if (stop_after_ == 0) stop_after_ = done + 1;
+    return by_time_ || done >= stop_after_;
+  }
+
+ private:
+  bool by_time_;
+  Round stop_after_ = 0;
+};
+
+// To the end, or to where Ctrl-C stops it: then false, with a checkpoint written.
+bool run_to_end(SimulatedRun& run, RunFolder& folder, Round checkpoint_every) {
+  const Simulation& simulation = run.simulation();
+  StopSign stop_sign(run.plan().evaluate.by_time());
+  Round saved = simulation.rounds_done();
+  while (run.step()) {
+    const Round done = simulation.rounds_done();
+    const bool stop = stop_sign.says_stop(done) && !simulation.finished();
+    const bool due = checkpoint_every > 0 && done >= saved + checkpoint_every;
+    if (stop || (due && !simulation.finished())) {
+      Bytes state;
+      save_fields(run, state);
+      folder.write_checkpoint(done, state);
+      saved = done;
+    }
+    if (stop) return false;
+  }
+  run.finish();
+  return true;
+}
+
+bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
+  SimProgress progress(run.plan(), options.quiet);
+  run.on_row([&](const MetricsRow& row) {
+    folder.append_metrics(to_json_line(row));
+    progress.show(row);
+  });
+  begin_or_resume(run, folder, options);
+  progress.begins_at(run.simulation());
+  const bool ended = run_to_end(run, folder, options.checkpoint_every);
+  progress.end();
+  if (!ended)
+    fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
+               run.simulation().rounds_done());
+  return ended;
+}
+
+}  // namespace
+
+ExistingRun existing_run(bool resume, bool overwrite) {
+  if (resume && overwrite)
+    throw std::invalid_argument(
+        "--resume continues a run and --overwrite throws it away: choose one");
+  return resume ? ExistingRun::kResume : overwrite ? ExistingRun::kOverwrite : ExistingRun::kRefuse;
+}
+
+std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
+                                    const SimOptions& options) {
+  const Stopwatch watch;
+  // Lines are read before data is loaded: a slip in a flag is answered at once.
+  const Plan plan = read_plan(experiment);
+  const std::string config = to_toml(plan.experiment);
+  RunFolder::check(out, config, options.existing);
+  const auto before = RunFolder::finished(out);
+  if (before && options.existing == ExistingRun::kResume) {
+    fmt::print("{} came to its end before; there is nothing to resume\n", out.string());
+    return before;
+  }
+  SimulatedRun run(plan, options.threads);
+  // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
+  listen_for({SIGINT, SIGTERM}, SecondSignal::kEndsAtOnce);
+  RunFolder folder(out, config, options.existing);
+  if (!options.quiet)
+    fmt::print(stderr, "{} nodes, {}, into {}\n", plan.nodes, run.lesson().description,
+               out.string());
+  const Stopwatch loop;
+  if (!carry_out(run, folder, options)) return std::nullopt;
+  if (options.save_models) run.export_models(out / "models");
+  Summary summary = run.summary();
+  summary.wall_seconds = watch.seconds();
+  summary.loop_seconds = loop.seconds();
+  summary.command = options.command;
+  print_summary(summary, out);
+  const std::string json = to_json(summary);
+  folder.write_summary(json);
+  return json;
+}
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+// A simulated run from an experiment's text to its folder, with progress for whoever watches.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "report/run_folder.h"
+#include "run/experiment.h"
+
+namespace tessera {
+
+struct SimOptions {
+  ExistingRun existing = ExistingRun::kRefuse;
+  Round checkpoint_every = 0;  // 0: none but where it is stopped.
+  unsigned threads = 0;
+  bool quiet = false, save_models = false;
+  std::string command{};  // What was typed.
+};
+
+// Its summary.json; nothing where Ctrl-C stopped it, with a checkpoint written. Throws
+// std::invalid_argument for a wrong line and std::runtime_error where it cannot go on.
+std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
+                                    const SimOptions& options);
+
+// What --resume and --overwrite say of a run that is there. Throws std::invalid_argument for both.
+ExistingRun existing_run(bool resume, bool overwrite);
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// What a plan's nodes learn from, and the time that takes.
+#pragma once
+
+#include "learn/learning.h"
+#include "run/plan.h"
+
+namespace tessera {
+
+// Throws std::invalid_argument for a line that does not fit the data, and std::runtime_error for a
+// file that cannot be used. With 0 threads it takes one per core.
+Learning make_lesson(const Plan& plan, unsigned threads);
+
+// Wall time spent in learning, for the summary: what is left of a run is the simulator's own.
+struct LessonTime {
+  double training_s = 0, evaluating_s = 0;
+};
+// Wraps trainer and evaluator in ones that measure; `time` must outlive them.
+void measure(Learning& lesson, LessonTime& time);
+
+}  // namespace tessera

@@ -1,0 +1,140 @@
+#include "run/live_collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/hash.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+[[noreturn]] void refuse(const fs::path& path, std::string_view why) {
+  throw std::runtime_error(
+      fmt::format("{}: not what a node writes; copy it again: {}", path.string(), why));
+}
+
+std::vector<NodeRow> rows_of(const fs::path& folder) {
+  std::vector<NodeRow> rows;
+  const fs::path path = folder / "metrics.jsonl";
+  std::istringstream lines(or_throw(read_text_file(path)));
+  for (std::string line; std::getline(lines, line);) {
+    const Result<NodeRow> row = parse_node_row(line);
+    if (!row.ok()) refuse(path, row.error().message);
+    rows.push_back(*row);
+  }
+  if (rows.empty()) throw std::runtime_error(folder.string() + " has no rows");
+  return rows;
+}
+
+// What a node said of itself at its end.
+void add_own_summary(const fs::path& path, Summary& summary) {
+  const std::string text = or_throw(read_text_file(path));
+  try {
+    const Json own = Json::parse(text);
+    summary.parameters = own.at("parameters").get<std::size_t>();
+    for (const auto& [reason, count] : own.at("refusals").items())
+      summary.refusals[reason] += count.get<std::uint64_t>();
+    summary.peak_rss_bytes =
+        std::max(summary.peak_rss_bytes, own.at("peak_rss_bytes").get<std::uint64_t>());
+  } catch (const Json::exception& error) {
+    refuse(path, error.what());
+  }
+}
+
+std::string_view take_digits(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+// Without zeros in front, the number of more digits is the greater one.
+bool comes_before(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view m = take_digits(a), n = take_digits(b);
+      if (m != n) return m.size() != n.size() ? m.size() < n.size() : m < n;
+      continue;
+    }
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() < b.size();
+}
+
+struct Collected {
+  std::vector<MetricsRow> rows{};
+  Summary summary{};
+};
+
+Collected read_all(std::span<const fs::path> folders, bool by_time) {
+  Collected collected;
+  // By round, or by moment in milliseconds; the last row of each is the end, whenever that was.
+  std::map<std::int64_t, std::vector<NodeRow>> at;
+  std::vector<NodeRow> last;
+  Summary& summary = collected.summary;
+  for (const fs::path& folder : folders) {
+    const std::vector<NodeRow> rows = rows_of(folder);
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i)
+      at[by_time ? std::llround(rows[i].seconds * 1e3) : rows[i].round].push_back(rows[i]);
+    last.push_back(rows.back());
+    summary.node_accuracy.push_back(rows.back().score.accuracy);
+    summary.node_loss.push_back(rows.back().score.loss);
+    add_own_summary(folder / "summary.json", summary);
+    // As Simulation::model_digest has it.
+    const Bytes model = or_throw(read_file(folder / "model.bin"));
+    summary.model_digest = hash_bytes(model, summary.model_digest);
+  }
+  for (const auto& [when, rows] : at)
+    if (rows.size() == folders.size()) collected.rows.push_back(row_of(rows));
+  collected.rows.push_back(row_of(last));
+  return collected;
+}
+
+}  // namespace
+
+std::vector<fs::path> node_folders(const fs::path& nodes) {
+  std::vector<fs::path> folders;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(nodes, missing))
+    if (entry.is_directory()) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+    return comes_before(a.filename().string(), b.filename().string());
+  });
+  return folders;
+}
+
+Summary collect(const Plan& plan, std::span<const fs::path> folders,
+                const CollectOptions& options) {
+  auto [rows, summary] = read_all(folders, plan.evaluate.by_time());
+  summary.seed = plan.seed;
+  summary.nodes = static_cast<std::uint32_t>(folders.size());
+  summary.last = rows.back();
+  summary.edges = plan.topology->graph(0)->edges();
+  summary.wall_seconds = options.seconds;
+  summary.loop_seconds = summary.last.seconds;
+  summary.command = options.command;
+  std::string lines;
+  for (const MetricsRow& row : rows) lines += to_json_line(row) + "\n";
+  or_throw(write_file(options.out / "config.toml", bytes_of(to_toml(plan.experiment))));
+  or_throw(write_file(options.out / "metrics.jsonl", bytes_of(lines)));
+  or_throw(write_file(options.out / "summary.json", bytes_of(to_json(summary))));
+  return summary;
+}
+
+}  // namespace tessera

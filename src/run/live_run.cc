@@ -1,0 +1,187 @@
+#include "run/live_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/spec.h"
+#include "live/event_log.h"
+#include "live/link/keys.h"
+#include "live/link/zeromq.h"
+#include "live/status_server.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+NodeId find_member(const RosterFile& file, const std::string& name, std::uint32_t nodes) {
+  const Member* member = file.roster().find(name);
+  if (member == nullptr)
+    throw std::invalid_argument(
+        fmt::format("{} is not in {}: tessera roster add", name, file.path().string()));
+  if (member->id >= nodes)
+    throw std::invalid_argument(
+        fmt::format("{} has id {} in {}, and the experiment has nodes={}: ids begin at 0", name,
+                    member->id, file.path().string(), nodes));
+  return member->id;
+}
+
+// Room for a share of the whole model in the longest codec, an index and a value per coordinate,
+// and for one more: a neighbour is a round ahead at most.
+void fit_to_model(TransportOptions& link, std::size_t dimension) {
+  link.message_bytes_max = 8 * dimension + (1 << 20);
+  link.held_bytes_extra = link.message_bytes_max;
+}
+
+// What a setting says, or else an error that names it.
+template <typename Parse>
+auto read_setting(std::string_view key, const std::string& value, Parse parse) {
+  try {
+    return parse(value);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}={}: {}", key, value, error.what()));
+  }
+}
+
+unsigned parse_threads(std::string_view text) {
+  const std::int64_t threads = parse_integer(text);
+  if (threads < 0 || threads > 1024) throw std::invalid_argument("between 0 and 1024 will do");
+  return static_cast<unsigned>(threads);
+}
+
+// Refused before the data is loaded.
+Plan plan_for(const LiveSettings& settings) {
+  Plan plan = read_live_plan(settings.lines);
+  RunFolder::check(settings.folder, to_toml(plan.experiment), ExistingRun::kResume);
+  return plan;
+}
+
+}  // namespace
+
+LiveRun::LiveRun(LiveSettings settings, Say say)
+    : settings_(std::move(settings)),
+      plan_(plan_for(settings_)),
+      roster_(settings_.roster),
+      id_(find_member(roster_, settings_.name, plan_.nodes)),
+      options_(read_options()),
+      lesson_(make_lesson(plan_, read_setting("threads", settings_.threads, parse_threads))),
+      folder_(settings_.folder, to_toml(plan_.experiment), ExistingRun::kResume),
+      transport_(make_transport()),
+      records_({.folder = &folder_,
+                .roster = &roster_,
+                .transport = transport_.get(),
+                .say = std::move(say)}) {
+  const auto make = [this](Vector model) {
+    return make_node(plan_, id_, std::move(model), lesson_.trainer->tensors());
+  };
+  runtime_ = std::make_unique<Runtime>(RuntimeParts{.id = id_,
+                                                    .name = settings_.name,
+                                                    .make_node = make,
+                                                    .trainer = lesson_.trainer.get(),
+                                                    .evaluator = lesson_.evaluator.get(),
+                                                    .transport = transport_.get(),
+                                                    .observer = &records_},
+                                       options_);
+  restore();
+  if (!settings_.record.empty()) begin_recording();
+  records_.say(fmt::format("{} is node {} of {}: {}", settings_.name, id_, plan_.nodes,
+                           lesson_.description));
+}
+
+LiveRun::~LiveRun() = default;
+
+// Those to ask for a model when coming late. A node that must see every message from the first can
+// not be helped, and one whose neighbours wait for it for ever is never late.
+std::vector<NodeId> LiveRun::helpers() const {
+  if (plan_.protocol.prepared.waits_for_ever || plan_.sharing->fixed_peers_only) return {};
+  return plan_.topology->peers(id_, 0);
+}
+
+RuntimeOptions LiveRun::read_options() const {
+  const auto duration = [](std::string_view key, const std::string& value) {
+    return read_setting(key, value, parse_duration);
+  };
+  return {.rounds = plan_.protocol.prepared.rounds,
+          .evaluate_every = plan_.evaluate.by_time() ? 0 : plan_.evaluate.rounds,
+          .evaluate_period = plan_.evaluate.period,
+          .checkpoint_every = duration("checkpoint", settings_.checkpoint),
+          .gather = duration("gather", settings_.gather),
+          .linger = duration("linger", settings_.linger),
+          .retold = plan_.protocol.retold(),
+          .helpers = helpers(),
+          .pace = settings_.pace.empty() ? Duration::zero() : duration("pace", settings_.pace),
+          .began_at =
+              settings_.began.empty() ? 0 : read_setting("began", settings_.began, parse_number)};
+}
+
+std::unique_ptr<Transport> LiveRun::make_transport() const {
+  const std::span<const Member> members = roster_.roster().members();
+  ZeroMqOptions options{.self = id_,
+                        .keys = or_throw<std::invalid_argument>(read_key_file(settings_.key)),
+                        .members = {members.begin(), members.end()},
+                        .bind_address = settings_.listen};
+  options.link.run = plan_.run();
+  options.link.dimension = lesson_.trainer->dimension();
+  fit_to_model(options.link, options.link.dimension);
+  options.link.policy =
+      plan_.protocol.newest_wins() ? QueuePolicy::kNewestWins : QueuePolicy::kBackPressure;
+  apply_link_options(settings_.link, options.link);
+  return make_zeromq_transport(std::move(options));
+}
+
+void LiveRun::restore() {
+  const auto restored = folder_.read_checkpoint();
+  if (!restored) return;
+  for (const std::string& passed : restored->passed_over) records_.say("passed over " + passed);
+  if (restored->state.empty()) return;
+  or_throw(runtime_->restore(restored->state), "cannot resume: ");
+  records_.say(fmt::format("resuming after round {}", restored->round));
+}
+
+void LiveRun::begin_recording() {
+  const EventLogHeader header{.id = id_,
+                              .config = to_toml(plan_.experiment),
+                              .state = recorded_state(runtime_->node(), *lesson_.trainer)};
+  records_.record(std::make_unique<EventLogWriter>(settings_.record, header));
+}
+
+RunEnd LiveRun::run(const std::string& command) {
+  const StatusServer server(
+      {.socket = fs::path(settings_.folder) / "status.sock", .http_address = settings_.metrics},
+      [&](std::string_view format) {
+        const NodeStatus status = runtime_->status();
+        if (format == "json") return to_json(status);
+        return format == "prometheus" ? to_prometheus(status) : to_text(status);
+      });
+  const RunEnd end = runtime_->run();
+  if (end == RunEnd::kFinished) write_results(command);
+  return end;
+}
+
+void LiveRun::write_results(const std::string& command) {
+  const Node& node = runtime_->node();
+  const double seconds = watch_.seconds();
+  or_throw(
+      write_file(folder_.path() / "model.bin", bytes_of(std::span<const float>(node.model()))));
+  Summary summary{.seed = plan_.seed,
+                  .nodes = 1,
+                  .parameters = node.model().size(),
+                  .last = records_.last(),
+                  .node_accuracy = {records_.last().accuracy.mean},
+                  .node_loss = {records_.last().loss.mean},
+                  .wall_seconds = seconds,
+                  .loop_seconds = seconds,
+                  .peak_rss_bytes = peak_rss_bytes(),
+                  .model_digest = digest_of(node.model()),
+                  .command = command};
+  for (const Node::Counts* counts : {&node.refusals(), &node.notes()})
+    for (const auto& [word, count] : *counts) summary.refusals[word] += count;
+  folder_.write_summary(to_json(summary));
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// One live node, from its settings to its records. What is left in its folder: a run's records
+// (config.toml, metrics.jsonl, checkpoint/), and once it has finished summary.json and model.bin,
+// the final model as it lies in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/stopwatch.h"
+#include "live/roster.h"
+#include "live/runtime.h"
+#include "report/run_folder.h"
+#include "run/lesson.h"
+#include "run/live_records.h"
+#include "run/live_settings.h"
+#include "run/plan.h"
+
+namespace tessera {
+
+class LiveRun {
+ public:
+  // Reads and loads everything, and goes on from the folder's newest checkpoint if there is one.
+  // `say` is told what happens, a line at a time. Throws std::invalid_argument for a wrong setting
+  // and std::runtime_error for what cannot be used.
+  LiveRun(LiveSettings settings, Say say);
+  ~LiveRun();
+
+  // Until the node has finished, or stop() was called; `command` is what a summary says was typed.
+  RunEnd run(const std::string& command);
+  void stop() { runtime_->stop(); }  // Safe in a signal's handler.
+
+ private:
+  std::unique_ptr<Transport> make_transport() const;
+  RuntimeOptions read_options() const;
+  std::vector<NodeId> helpers() const;
+  void restore();
+  void begin_recording();
+  void write_results(const std::string& command);
+
+  Stopwatch watch_;
+  LiveSettings settings_;
+  Plan plan_;
+  RosterFile roster_;
+  NodeId id_;
+  RuntimeOptions options_;
+  Learning lesson_;
+  RunFolder folder_;
+  std::unique_ptr<Transport> transport_;
+  LiveRecords records_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+}  // namespace tessera

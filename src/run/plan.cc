@@ -1,0 +1,189 @@
+#include "run/plan.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "data/partition.h"
+#include "run/backends.h"
+
+namespace tessera {
+namespace {
+
+// A default that depends on another choice: nodes without rounds in common are tested by time.
+constexpr const char* kEvaluateByRounds = "every=10";
+constexpr const char* kEvaluateByTime = "every=5s";
+
+LessonPlan read_lesson(const Plan& plan) {
+  const Experiment& experiment = plan.experiment;
+  LessonPlan lesson{.options = {.data = experiment.data,
+                                .partition = experiment.partition,
+                                .nodes = plan.nodes,
+                                .model = parse_spec(experiment.model),
+                                .training = parse_training(experiment.training),
+                                .device = parse_device(experiment.device),
+                                .seed = plan.seed,
+                                .backends = backends()}};
+  lesson.data = &require_entry(datasets(), "dataset", parse_spec(experiment.data).name);
+  (void)require_entry(partitions(), "partition", parse_spec(experiment.partition).name);
+  lesson.needs_data = model_kind(lesson.options.model.name, backends()).needs_data;
+  lesson.steps =
+      lesson.needs_data
+          ? static_cast<int>(lesson.options.training.steps)
+          : static_cast<int>(Options(lesson.options.model).integer("steps", 1, between(1, 1e6)));
+  return lesson;
+}
+
+ProtocolPlan read_protocol(const Plan& plan) {
+  const std::string& line = plan.experiment.protocol;
+  return {.kind = &protocol_kind(line),
+          .prepared = prepare_protocol(line, {.nodes = plan.nodes,
+                                              .topology = plan.topology,
+                                              .random = plan.root().fork("protocol")})};
+}
+
+EvaluatePlan read_evaluate(const Experiment& experiment, const ProtocolKind& protocol) {
+  Options options(parse_spec(fmt::format("evaluate:{}", experiment.evaluate)));
+  EvaluatePlan evaluate;
+  const std::string every = options.text("every", "10");
+  if (every.find_first_not_of("0123456789") == std::string::npos)
+    evaluate.rounds = static_cast<Round>(options.integer("every", 10, between(1, 1e9)));
+  else if ((evaluate.period = options.duration("every", {})) <= Duration::zero())
+    options.refuse("every", "time must pass between two evaluations");
+  evaluate.samples = static_cast<std::size_t>(options.integer("samples", 0, between(0, 1e9)));
+  options.done();
+  if (!evaluate.by_time() && !protocol.synchronous)
+    throw std::invalid_argument(fmt::format(
+        "evaluate={}: nodes of protocol={} have no rounds in common; say when in virtual time, "
+        "such as every=5s",
+        experiment.evaluate, experiment.protocol));
+  return evaluate;
+}
+
+// stragglers=K are the K lowest ids, as in the paper's set-up.
+std::vector<NodeId> read_stragglers(const Spec& network, std::uint32_t nodes) {
+  const std::int64_t count = Options(network).integer("stragglers", 0, between(0, nodes));
+  std::vector<NodeId> slow(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = static_cast<NodeId>(i);
+  return slow;
+}
+
+std::unique_ptr<Network> make_network(const Plan& plan, const WorldPlan& world) {
+  Options options(world.network_options);
+  std::unique_ptr<Network> network =
+      world.network->make(options, {.nodes = plan.nodes, .random = plan.root().fork("network")});
+  options.done();
+  return network;
+}
+
+WorldPlan read_world(const Plan& plan) {
+  WorldPlan world{.network_options = parse_spec(plan.experiment.network)};
+  world.network = &require_entry(networks(), "network", world.network_options.name);
+  (void)make_network(plan, world);  // Its row alone knows which options it has.
+  world.stragglers = read_stragglers(world.network_options, plan.nodes);
+  world.compute = make_compute(
+      plan.experiment.compute,
+      {.nodes = plan.nodes, .steps = plan.lesson.steps, .random = plan.root().fork("compute")});
+  world.faults = make_faults(plan.experiment.faults, plan.nodes, plan.root().fork("faults"));
+  return world;
+}
+
+SharingContext sharing_context(const Plan& plan, std::size_t dimension,
+                               std::vector<std::uint32_t> tensors) {
+  return {.dimension = static_cast<std::uint32_t>(dimension),
+          .tensors = std::move(tensors),
+          .seed = plan.seed,
+          .lossless_codec = plan.codec.values == nullptr || plan.codec.values->lossless,
+          .rule = plan.rule};
+}
+
+void refuse_contradictions(const Plan& plan) {
+  if (!plan.sharing->fixed_peers_only) return;
+  if (plan.topology->redrawn() || !plan.protocol.kind->fixed_peers)
+    throw std::invalid_argument(
+        fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
+                    "protocol=dpsgd and a topology without redraw=yes",
+                    plan.experiment.sharing));
+  if (!plan.protocol.prepared.waits_for_ever)
+    throw std::invalid_argument(
+        fmt::format("sharing={} counts on hearing every neighbour in every round, and a patience "
+                    "goes on without: leave one of them out",
+                    plan.experiment.sharing));
+}
+
+}  // namespace
+
+Plan read_live_plan(const Experiment& experiment) {
+  Plan plan{.experiment = experiment,
+            .nodes = parse_nodes(experiment.nodes),
+            .seed = parse_seed(experiment.seed)};
+  plan.lesson = read_lesson(plan);
+  plan.topology = make_topology(experiment.topology, plan.nodes, plan.root().fork("topology"));
+  plan.protocol = read_protocol(plan);
+  plan.sharing = &sharing_kind(experiment.sharing);
+  plan.rule = make_rule(experiment.rule);
+  plan.codec = parse_codec(experiment.codec);
+  refuse_contradictions(plan);
+  (void)make_sharing(experiment.sharing, sharing_context(plan, 1, {}));
+  if (experiment.evaluate.empty())
+    plan.experiment.evaluate =
+        plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;
+  plan.evaluate = read_evaluate(plan.experiment, *plan.protocol.kind);
+  plan.lesson.options.test_samples = plan.evaluate.samples;
+  return plan;
+}
+
+Plan read_plan(const Experiment& experiment) {
+  Plan plan = read_live_plan(experiment);
+  plan.world = read_world(plan);
+  return plan;
+}
+
+Plan read_plan_alone(const Experiment& experiment) {
+  return read_plan({.nodes = "1",
+                    .seed = experiment.seed,
+                    .data = experiment.data,
+                    .partition = experiment.partition,
+                    .model = experiment.model,
+                    .training = experiment.training,
+                    .topology = "full",
+                    .evaluate = experiment.evaluate,
+                    .device = experiment.device});
+}
+
+void set_training_steps(Plan& plan, std::int64_t steps) {
+  const bool toy = !plan.lesson.needs_data;
+  std::string& line = toy ? plan.experiment.model : plan.experiment.training;
+  Spec spec = parse_spec(line);
+  std::erase_if(spec.options, [](const auto& option) { return option.first == "steps"; });
+  spec.options.emplace_back("steps", std::to_string(steps));
+  line = to_string(spec);
+  plan.lesson = read_lesson(plan);
+  plan.lesson.options.test_samples = plan.evaluate.samples;
+}
+
+std::uint64_t Plan::run() const {
+  return hash_bytes(bytes_of(to_toml(experiment)));
+}
+
+std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
+                                std::vector<std::uint32_t> tensors) {
+  const SharingContext context = sharing_context(plan, model.size(), std::move(tensors));
+  return std::make_unique<Node>(NodeParts{.id = id,
+                                          .run = plan.run(),
+                                          .model = std::move(model),
+                                          .sharing = make_sharing(plan.experiment.sharing, context),
+                                          .protocol = plan.protocol.prepared.make(id),
+                                          .codec = plan.codec,
+                                          .random = plan.root().fork("node", id)});
+}
+
+std::unique_ptr<Network> make_network(const Plan& plan) {
+  CHECK(plan.world.has_value());
+  return make_network(plan, *plan.world);
+}
+
+}  // namespace tessera

@@ -1,0 +1,102 @@
+// A plan is an experiment that has been read: text becomes typed here, once, and here every line is
+// held against the others. Whoever has a plan has one that can be carried out, but for what only
+// the files of its data can tell.
+//
+//   const Plan plan = read_plan({.nodes = "8", .model = "quadratic", .protocol = "divshare"});
+//   SimulatedRun run(plan);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/spec.h"
+#include "base/time.h"
+#include "codec/codec.h"
+#include "data/datasets.h"
+#include "learn/learning.h"
+#include "node/node.h"
+#include "protocol/protocols.h"
+#include "run/experiment.h"
+#include "sharing/rule.h"
+#include "sharing/sharing.h"
+#include "sim/compute.h"
+#include "sim/faults.h"
+#include "sim/network.h"
+#include "topology/topology.h"
+
+namespace tessera {
+
+// What is learnt, from what, and how.
+struct LessonPlan {
+  LearningOptions options{};
+  const DatasetKind* data = nullptr;
+  bool needs_data = true;  // The toy needs none.
+  int steps = 1;           // Of one local training.
+};
+
+struct ProtocolPlan {
+  const ProtocolKind* kind = nullptr;
+  PreparedProtocol prepared{};  // Makes one for every node, and knows when they end.
+
+  // In a live run: whether a link whose queue is full lets go of the oldest message, since nobody
+  // waits for it, and how many of its last messages a node tells a peer that has come back.
+  bool newest_wins() const { return !kind->synchronous; }
+  std::uint32_t retold() const { return kind->synchronous ? 2 : 0; }
+};
+
+// When to test, and on how much.
+struct EvaluatePlan {
+  Round rounds = 10;        // Every so many, or
+  Duration period{};        // every so much time where this is not zero.
+  std::size_t samples = 0;  // 0: the whole test half.
+  bool by_time() const { return period > Duration::zero(); }
+};
+
+// What only a simulation has; a live run has what there is.
+struct WorldPlan {
+  const NetworkKind* network = nullptr;
+  Spec network_options{};
+  std::vector<NodeId> stragglers{};  // Whose links the network's line slows down, for reports.
+  std::shared_ptr<const Compute> compute{};
+  Faults faults{};
+};
+
+struct Plan {
+  Experiment experiment{};  // What it was read from, with every default written out.
+  std::uint32_t nodes = 0;
+  std::uint64_t seed = 0;
+  LessonPlan lesson{};
+  std::shared_ptr<const Topology> topology{};
+  ProtocolPlan protocol{};
+  const SharingKind* sharing = nullptr;
+  std::shared_ptr<const Rule> rule{};  // Null: the sharing's own choice.
+  Codec codec{};
+  EvaluatePlan evaluate{};
+  std::optional<WorldPlan> world{};  // None in a plan for live nodes.
+
+  Random root() const { return Random(seed); }  // What belongs to the run, not to a node.
+  std::uint64_t run() const;                    // Tells this experiment's messages from another's.
+};
+
+// Both throw std::invalid_argument for a wrong line, or for two that contradict each other.
+Plan read_plan(const Experiment& experiment);
+// Leaves the simulation's own lines unread: a file they name need not be on a live node's machine.
+Plan read_live_plan(const Experiment& experiment);
+// One node with all the data and no peers: of the lines only those on learning count.
+Plan read_plan_alone(const Experiment& experiment);
+// Another number of local steps than the plan's lines say.
+void set_training_steps(Plan& plan, std::int64_t steps);
+
+// The same node in a simulation and in a live process of its own. All begin with the same model;
+// one that comes late may begin with its neighbours'.
+std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
+                                std::vector<std::uint32_t> tensors);
+std::unique_ptr<Network> make_network(const Plan& plan);
+
+}  // namespace tessera

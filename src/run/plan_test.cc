@@ -1,0 +1,128 @@
+#include "run/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+Experiment toy() {
+  return {.nodes = "8", .model = "quadratic:dimension=30", .protocol = "dpsgd:rounds=4"};
+}
+
+std::string refusal(const std::function<void(Experiment&)>& change) {
+  Experiment experiment = toy();
+  change(experiment);
+  try {
+    (void)read_plan(experiment);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(Plan, EveryLineIsRead) {
+  Experiment experiment = toy();
+  experiment.seed = "7";
+  experiment.sharing = "topk:budget=0.5";
+  experiment.network = "fifo:up=1Mbit/s,stragglers=3,slowdown=5";
+  experiment.faults = "loss=0.25";
+  experiment.evaluate = "every=2,samples=50";
+  const Plan plan = read_plan(experiment);
+  EXPECT_EQ(plan.nodes, 8u);
+  EXPECT_EQ(plan.seed, 7u);
+  EXPECT_EQ(plan.lesson.data->name, "synthetic");
+  EXPECT_FALSE(plan.lesson.needs_data);
+  EXPECT_EQ(plan.lesson.options.test_samples, 50u);
+  EXPECT_EQ(plan.topology->nodes(), 8u);
+  EXPECT_EQ(plan.protocol.prepared.rounds, 4u);
+  EXPECT_EQ(plan.sharing->name, "topk");
+  EXPECT_EQ(to_string(plan.codec), "gamma+planes");
+  EXPECT_EQ(plan.evaluate.rounds, 2u);
+  EXPECT_EQ(plan.evaluate.samples, 50u);
+  EXPECT_EQ(plan.world->stragglers, (std::vector<NodeId>{0, 1, 2}));
+  EXPECT_EQ(plan.world->faults.options().loss, 0.25);
+  EXPECT_EQ(plan.world->compute->training_time(0, 0, Instant()), std::chrono::seconds(1));
+}
+
+// Nodes without rounds in common are tested by time. The text says so, and reads back the same.
+TEST(Plan, ADefaultMayDependOnAnotherLine) {
+  for (const char* protocol : {"dpsgd", "epidemic:fanout=2", "divshare:fanout=2",
+                               "swift:form=scatter,fanout=2", "adpsgd:form=pings"}) {
+    Experiment experiment = toy();
+    experiment.protocol = protocol;
+    const Plan plan = read_plan(experiment);
+    EXPECT_EQ(plan.evaluate.by_time(), !plan.protocol.kind->synchronous) << protocol;
+    const std::string text = to_toml(plan.experiment);
+    EXPECT_NE(text.find(plan.evaluate.by_time() ? "\"every=5s\"" : "\"every=10\""), text.npos);
+    const Plan again = read_plan(parse_experiment(text, "config.toml"));
+    EXPECT_EQ(to_toml(again.experiment), text);
+    EXPECT_EQ(again.run(), plan.run());
+  }
+}
+
+TEST(Plan, LinesThatContradictEachOtherAreRefused) {
+  EXPECT_EQ(refusal([](Experiment& e) { e.protocol = "divshare", e.evaluate = "every=10"; }),
+            "evaluate=every=10: nodes of protocol=divshare have no rounds in common; say when in "
+            "virtual time, such as every=5s");
+  const std::string stays =
+      "sharing=choco keeps copies of its neighbours, so they must stay the same: use "
+      "protocol=dpsgd and a topology without redraw=yes";
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.protocol = "epidemic:fanout=2"; }),
+            stays);
+  EXPECT_EQ(refusal([](Experiment& e) {
+              e.sharing = "choco", e.topology = "regular:degree=4,redraw=yes";
+            }),
+            stays);
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.protocol = "dpsgd:patience=1s"; }),
+            "sharing=choco counts on hearing every neighbour in every round, and a patience goes "
+            "on without: leave one of them out");
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.protocol = "dpsgd:patience=none"; }),
+            "(accepted)");
+}
+
+TEST(Plan, AWrongWordIsRefusedWhateverTheLine) {
+  const auto wrong = [](std::string Experiment::*line) {
+    return refusal([&](Experiment& experiment) { experiment.*line = "nonsense"; });
+  };
+  for (const ExperimentKey& key : experiment_keys())
+    EXPECT_NE(wrong(key.value), "(accepted)") << key.name;
+}
+
+TEST(Plan, ALiveOneLeavesTheSimulationsLinesAside) {
+  Experiment experiment = toy();
+  experiment.network = "matrix:file=not_on_this_machine.csv";
+  EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
+  EXPECT_FALSE(read_live_plan(experiment).world.has_value());
+}
+
+TEST(Plan, OneNodeAloneNeedsNoPeers) {
+  Experiment experiment = toy();
+  experiment.protocol = "epidemic:fanout=7";
+  experiment.network = "fifo:up=1Mbit/s,stragglers=3,slowdown=5";
+  Plan plan = read_plan_alone(experiment);
+  EXPECT_EQ(plan.nodes, 1u);
+  set_training_steps(plan, 17);
+  EXPECT_EQ(plan.lesson.steps, 17);
+  EXPECT_EQ(read_plan(plan.experiment).lesson.steps, 17);
+}
+
+TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
+  const auto protocol = [](const char* line) {
+    Experiment experiment = toy();
+    experiment.protocol = line;
+    return read_plan(experiment).protocol;
+  };
+  EXPECT_TRUE(protocol("dpsgd").prepared.waits_for_ever);
+  EXPECT_FALSE(protocol("dpsgd").newest_wins());
+  EXPECT_EQ(protocol("dpsgd").retold(), 2u);
+  EXPECT_FALSE(protocol("dpsgd:patience=1s").prepared.waits_for_ever);
+  EXPECT_FALSE(protocol("divshare").prepared.waits_for_ever);
+  EXPECT_TRUE(protocol("divshare").newest_wins());
+  EXPECT_EQ(protocol("divshare").retold(), 0u);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,101 @@
+#include "run/simulated_run.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "data/class_table.h"
+#include "report/round_log.h"
+#include "report/time_log.h"
+
+namespace tessera {
+namespace {
+
+std::unique_ptr<RunLog> make_log(const Plan& plan, Evaluator& evaluator, OnRow on_row) {
+  if (plan.evaluate.by_time())
+    return std::make_unique<TimeLog>(evaluator, plan.nodes, plan.evaluate.period,
+                                     plan.protocol.prepared.until, std::move(on_row));
+  return std::make_unique<RoundLog>(evaluator, plan.nodes, plan.evaluate.rounds,
+                                    plan.protocol.prepared.rounds, std::move(on_row));
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads) {
+  SimulationParts parts{.nodes = plan.nodes, .trainer = &trainer, .threads = threads};
+  parts.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors()](
+                        NodeId id) { return make_node(plan, id, initial, tensors); };
+  parts.network = make_network(plan);
+  parts.compute = plan.world->compute;
+  parts.faults = plan.world->faults;
+  return std::make_unique<Simulation>(std::move(parts));
+}
+
+SimulatedRun::SimulatedRun(Plan plan, unsigned threads)
+    : SimulatedRun(plan, make_lesson(plan, threads), threads) {}
+
+SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads)
+    : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
+  measure(lesson_, *time_);
+  simulation_ = make_simulation(plan_, *lesson_.trainer, threads);
+  log_ = make_log(plan_, *lesson_.evaluator, [this](const MetricsRow& row) {
+    if (on_row_) on_row_(row);
+  });
+}
+
+void SimulatedRun::start() {
+  simulation_->start();
+}
+
+bool SimulatedRun::step() {
+  // When nothing is left to happen, time stands still, and the last row is of the end.
+  while (simulation_->next() != kNever && log_->next_sample() <= simulation_->next())
+    log_->sample(*simulation_);
+  return simulation_->step(*log_);
+}
+
+void SimulatedRun::finish() {
+  if (!simulation_->finished()) throw std::runtime_error(simulation_->why_stuck());
+  log_->finish(*simulation_);
+}
+
+Summary SimulatedRun::to_end() {
+  start();
+  while (step()) continue;
+  finish();
+  return summary();
+}
+
+Summary SimulatedRun::summary() const {
+  const RunLog::Latest& latest = log_->latest();
+  Summary summary{.seed = plan_.seed,
+                  .nodes = plan_.nodes,
+                  .parameters = lesson_.trainer->dimension(),
+                  .last = latest.row,
+                  .edges = plan_.topology->graph(0)->edges(),
+                  .stragglers = plan_.world->stragglers,
+                  .training_seconds = time_->training_s,
+                  .evaluating_seconds = time_->evaluating_s,
+                  .peak_rss_bytes = peak_rss_bytes(),
+                  .model_digest = simulation_->model_digest()};
+  for (NodeId id = 0; id < plan_.nodes; ++id)
+    for (const auto& [reason, count] : simulation_->node(id).refusals())
+      summary.refusals[reason] += count;
+  for (const NodeRow& node : latest.nodes) {
+    summary.node_accuracy.push_back(node.score.accuracy);
+    summary.node_loss.push_back(node.score.loss);
+  }
+  if (summary.last.network) summary.node_figures = latest.figures;
+  if (const LoadedData& data = lesson_.data; data.train && data.task.classes > 0) {
+    summary.class_counts = class_counts(data, lesson_.partition);
+    summary.class_names = data.class_names;
+  }
+  return summary;
+}
+
+void SimulatedRun::export_models(const std::filesystem::path& folder) const {
+  std::vector<std::span<const float>> models;
+  for (NodeId id = 0; id < plan_.nodes; ++id) models.emplace_back(simulation_->node(id).model());
+  tessera::export_models(lesson_, models, folder);
+}
+
+}  // namespace tessera

@@ -1,0 +1,100 @@
+#include "run/simulated_run.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "learn/quadratic.h"
+
+namespace tessera {
+namespace {
+
+Plan toy(const char* protocol) {
+  return read_plan({.nodes = "6",
+                    .model = "quadratic:dimension=40",
+                    .protocol = protocol,
+                    .sharing = "topk:budget=0.3",
+                    .network = "links:up=100kB/s,down=100kB/s,latency=20ms",
+                    .evaluate = "every=2s"});
+}
+
+Bytes state_of(const SimulatedRun& run) {
+  Bytes state;
+  save_fields(run, state);
+  return state;
+}
+
+struct Told {
+  std::vector<std::string> rows{};
+  std::uint64_t digest = 0;
+};
+
+// To the end, stopped and restored after so many steps; 0: in one go.
+Told run(const char* protocol, int stop_after) {
+  Told told;
+  const auto on_row = [&](const MetricsRow& row) { told.rows.push_back(to_json_line(row)); };
+  const auto run = std::make_unique<SimulatedRun>(toy(protocol), 1);
+  run->on_row(on_row);
+  run->start();
+  for (int i = 0; i < stop_after; ++i) EXPECT_TRUE(run->step());
+  SimulatedRun again(toy(protocol), 1);
+  again.on_row(on_row);
+  const Bytes saved = state_of(*run);
+  ByteReader in(saved);
+  EXPECT_TRUE(load_fields(again, in).ok());
+  EXPECT_EQ(in.left(), 0u);
+  while (again.step()) {
+  }
+  again.finish();
+  told.digest = again.summary().model_digest;
+  return told;
+}
+
+TEST(SimulatedRun, IsTheSameStoppedAndRestored) {
+  for (const char* protocol : {"dpsgd:rounds=12", "divshare:fanout=2,until=12s"}) {
+    const Told whole = run(protocol, 0);
+    EXPECT_GE(whole.rows.size(), 6u);
+    for (const int steps : {1, 7, 30}) {
+      const Told stopped = run(protocol, steps);
+      EXPECT_EQ(stopped.digest, whole.digest) << protocol << " " << steps;
+      EXPECT_EQ(stopped.rows, whole.rows) << protocol << " " << steps;
+    }
+  }
+}
+
+TEST(SimulatedRun, RefusesACheckpointThatIsCutShort) {
+  SimulatedRun run(toy("dpsgd:rounds=4"), 1);
+  run.start();
+  run.step();
+  const Bytes state = state_of(run);
+  SimulatedRun other(toy("dpsgd:rounds=4"), 1);
+  ByteReader in(ByteSpan(state).first(state.size() / 2));
+  EXPECT_FALSE(load_fields(other, in).ok());
+}
+
+// Messages are lost and nobody has patience: the run says what its nodes wait for.
+TEST(SimulatedRun, SaysWhyItIsStuck) {
+  SimulatedRun run(read_plan({.nodes = "4",
+                              .model = "quadratic:dimension=5",
+                              .topology = "ring",
+                              .protocol = "dpsgd:rounds=50",
+                              .faults = "loss=0.5"}),
+                   1);
+  run.start();
+  while (run.step()) {
+  }
+  EXPECT_THROW(run.finish(), std::runtime_error);
+}
+
+TEST(SimulatedRun, TakesATrainerOfOnesOwn) {
+  auto trainer = std::make_unique<Quadratic>(QuadraticOptions{.nodes = 6, .dimension = 17});
+  auto evaluator = std::make_unique<QuadraticEvaluator>(*trainer);
+  SimulatedRun run(toy("dpsgd:rounds=3"),
+                   Learning{.trainer = std::move(trainer), .evaluator = std::move(evaluator)});
+  const Summary summary = run.to_end();
+  EXPECT_EQ(summary.parameters, 17u);
+  EXPECT_EQ(summary.edges.size(), 12u);
+}
+
+}  // namespace
+}  // namespace tessera
