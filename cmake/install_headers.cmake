@@ -1,5 +1,6 @@
 # Installs `headers`, paths in `source`, and whatever of ours they include, into `destination`. Run by cmake --install, so the
 # list is that of the tree as it is then.
+cmake_policy(VERSION 3.25)
 set(found "")
 while(headers)
   list(POP_FRONT headers header)

@@ -14,8 +14,8 @@ struct Layer;
 class ModelBuilder;
 
 struct Residual {
-  std::vector<Layer> body{};
-  std::vector<Layer> shortcut{};
+  std::vector<Layer> body;
+  std::vector<Layer> shortcut;
 };
 
 struct ResidualBlock {
