@@ -7,6 +7,7 @@
 #include "base/check.h"
 
 namespace tessera {
+
 Node::Node(NodeParts parts)
     : id_(parts.id),
       run_(parts.run),
@@ -19,7 +20,7 @@ Node::Node(NodeParts parts)
     throw std::invalid_argument(
         "the sharing cuts the model into pieces and the protocol sends it whole: use "
         "protocol=divshare, or a sharing without pieces (full; jwins:pieces=1)");
-  sharing_->start(model_);
+  sharing_->start(model());
 }
 
 void Node::handle(Event event, Env& env) {
@@ -31,9 +32,7 @@ void Node::handle(Event event, Env& env) {
 }
 
 void Node::on(Started) {
-  // After a crash: whatever was being trained is gone.
-  training_ = false;
-  trained_from_.clear();
+  model_.forget_training();
   protocol_->on_start(*this);
 }
 void Node::on(Woke) {
@@ -41,18 +40,7 @@ void Node::on(Woke) {
 }
 
 void Node::on(Trained trained) {
-  CHECK(training_);
-  CHECK(trained.model.size() == model_.size());
-  training_ = false;
-  if (trained_from_.empty()) {
-    model_ = std::move(trained.model);
-  } else {
-    for (std::size_t i = 0; i < model_.size(); ++i)
-      model_[i] += trained.model[i] - trained_from_[i];
-    trained_from_.clear();
-  }
-  last_loss_ = trained.loss;
-  ++age_;
+  model_.end_training(std::move(trained.model), trained.loss);
   protocol_->on_trained(*this);
 }
 
@@ -68,13 +56,12 @@ void Node::on(Arrived arrived) {
 }
 
 void Node::train() {
-  CHECK(!training_);
-  training_ = true;
-  env_->train(model_, random_.fork("train", age_));
+  model_.begin_training();
+  env_->train(model(), random_.fork("train", age()));
 }
 
 std::vector<Share> Node::pack() {
-  return sharing_->pack(model_, random_.fork("pack", packed_++));
+  return sharing_->pack(model(), random_.fork("pack", packed_++));
 }
 
 Share Node::pack_whole() {
@@ -100,8 +87,7 @@ void Node::send(const Payload& payload, NodeId peer) {
 }
 
 void Node::merge(std::span<const Contribution> others) {
-  if (training_ && trained_from_.empty()) trained_from_ = model_;
-  sharing_->merge(model_, others);
+  sharing_->merge(model_.to_merge(), others);
 }
 
 void Node::drop_unsent() {
@@ -125,10 +111,7 @@ void Node::note(std::string_view what, std::uint64_t times) {
 }
 
 void Node::fields(Archive& archive) {
-  archive.same_length(model_, "a saved model");
-  archive(age_, packed_, sent_, last_loss_, training_, trained_from_, finished_, refusals_, notes_);
-  archive.require(trained_from_.empty() || trained_from_.size() == model_.size(),
-                  "a saved model has another length");
+  archive(model_, packed_, sent_, finished_, refusals_, notes_);
   sharing_->fields(archive);
   protocol_->fields(archive);
   if (archive.loading() && archive.ok().ok())

@@ -14,6 +14,7 @@
 
 #include "codec/wire.h"
 #include "node/env.h"
+#include "node/local_model.h"
 #include "node/protocol.h"
 #include "sharing/sharing.h"
 
@@ -37,12 +38,12 @@ class Node {
   void handle(Event event, Env& env);
 
   NodeId id() const { return id_; }
-  const Vector& model() const { return model_; }
-  std::uint64_t age() const { return age_; }  // Trainings the model has seen.
+  const Vector& model() const { return model_.values(); }
+  std::uint64_t age() const { return model_.age(); }  // Trainings the model has seen.
   Round rounds_done() const { return protocol_->rounds_done(); }
   bool finished() const { return finished_; }
-  bool training() const { return training_; }
-  float last_loss() const { return last_loss_; }
+  bool training() const { return model_.training(); }
+  float last_loss() const { return model_.last_loss(); }
   // Messages turned away, by the reason's one word, and other things worth counting (a peer that
   // missed a round, ...), likewise.
   using Counts = std::map<std::string, std::uint64_t, std::less<>>;
@@ -53,18 +54,16 @@ class Node {
   // The verbs, for protocols; only while handling an event.
   void train();
   std::vector<Share> pack();
-  Share
-  pack_whole();  // For protocols that take no pieces: the constructor saw that there are none.
+  // For protocols that take no pieces: the constructor saw that there are none.
+  Share pack_whole();
   Heading heading(Round round, std::uint32_t degree) const {
-    return {.round = round, .degree = degree, .age = age_};
+    return {.round = round, .degree = degree, .age = age()};
   }
   void send(const Heading& heading, const Share& share, std::span<const NodeId> peers);
   // The same in two steps, for shares whose copies are not sent one after the other.
   Payload encode(const Heading& heading, const Share& share);
   void send(const Payload& payload, NodeId peer);
   std::uint32_t piece_of(const Share& share) const { return sharing_->piece_of(share); }
-  // While the node trains, what training makes of the model is added to what merging made of it
-  // meanwhile, as AD-PSGD has it.
   void merge(std::span<const Contribution> others);
   void drop_unsent();
   void wake_after(Duration delay);
@@ -85,20 +84,16 @@ class Node {
 
   NodeId id_;
   std::uint64_t run_;
-  Vector model_;
+  LocalModel model_;
   std::unique_ptr<Sharing> sharing_;
   std::unique_ptr<Protocol> protocol_;
   Codec codec_;
   Random random_;
 
   Env* env_ = nullptr;  // Set while an event is handled.
-  bool training_ = false;
-  Vector trained_from_;  // The model as training found it, once a merge has changed it since.
   bool finished_ = false;
-  std::uint64_t age_ = 0;
-  std::uint64_t packed_ = 0;  // Packs and sends so far: they name the fork each one draws from.
-  std::uint64_t sent_ = 0;
-  float last_loss_ = 0;
+  std::uint64_t packed_ = 0;  // Packs so far: they name the fork each one draws from.
+  std::uint64_t sent_ = 0;    // Encoded shares so far, likewise.
   Counts refusals_, notes_;
 };
 
