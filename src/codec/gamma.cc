@@ -60,7 +60,7 @@ struct GammaCode {
     return {window >> (63 - 2 * zeros), 2 * zeros + 1};
   }
 
-  std::uint64_t read_plain(BitReader& bits) const {
+  std::uint64_t read_bit_by_bit(BitReader& bits) const {
     unsigned zeros = 0;
     while (!bits.bit())
       if (++zeros > kZerosMax) return 0;
@@ -118,7 +118,7 @@ Result<void> decode_gamma(ByteSpan payload, std::uint32_t dimension,
                      indices.subspan(1));
 }
 
-void encode_gamma_plain(const IndexSet& set, Bytes& out) {
+void plain::encode_gamma(const IndexSet& set, Bytes& out) {
   if (set.indices.empty()) return;
   ByteWriter(out).put<std::uint32_t>(set.indices[0]);
   append_bits(out, gamma_size(set) - kFirstBytes, [&](BitWriter& bits) {
@@ -131,11 +131,11 @@ void encode_gamma_plain(const IndexSet& set, Bytes& out) {
   });
 }
 
-Result<void> decode_gamma_plain(ByteSpan payload, std::uint32_t dimension,
-                                std::span<std::uint32_t> indices) {
+Result<void> plain::decode_gamma(ByteSpan payload, std::uint32_t dimension,
+                                 std::span<std::uint32_t> indices) {
   if (auto first = decode_first(payload, indices); !first || indices.empty()) return first;
-  return decode_gaps_plain(payload.subspan(kFirstBytes), GammaCode{}, indices[0], dimension,
-                           indices.subspan(1));
+  return plain::decode_gaps(payload.subspan(kFirstBytes), GammaCode{}, indices[0], dimension,
+                            indices.subspan(1));
 }
 
 }  // namespace tessera

@@ -19,8 +19,10 @@ Result<void> decode_gamma(ByteSpan payload, std::uint32_t dimension,
                           std::span<std::uint32_t> indices);
 
 // Bit by bit, as the definition reads. The references the fast versions are held equal to.
-void encode_gamma_plain(const IndexSet& set, Bytes& out);
-Result<void> decode_gamma_plain(ByteSpan payload, std::uint32_t dimension,
-                                std::span<std::uint32_t> indices);
+namespace plain {
+void encode_gamma(const IndexSet& set, Bytes& out);
+Result<void> decode_gamma(ByteSpan payload, std::uint32_t dimension,
+                          std::span<std::uint32_t> indices);
+}  // namespace plain
 
 }  // namespace tessera

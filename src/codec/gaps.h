@@ -10,7 +10,8 @@
 // A Code is a struct with
 //   Gap read(std::uint64_t window)     one gap from a BitReader's window; bits = 0 when the code is
 //                                      longer than a window is sure to be;
-//   std::uint64_t read_plain(BitReader&)  one gap, bit by bit; 0 when no gap below 2^32 is coded.
+//   std::uint64_t read_bit_by_bit(BitReader&)  one gap, bit by bit; 0 when no gap below 2^32 is
+//   coded.
 //                                      The reference, and what reads the long ones.
 #pragma once
 
@@ -122,7 +123,7 @@ Result<void> decode_gaps(ByteSpan payload, const Code& code, const GapTable* tab
     if (at.next == at.end) break;
     const Gap next = code.read(at.bits.window());
     at.bits.skip(next.bits);
-    const std::uint64_t gap = next.bits > 0 ? next.gap : code.read_plain(at.bits);
+    const std::uint64_t gap = next.bits > 0 ? next.gap : code.read_bit_by_bit(at.bits);
     if (gap == 0 || at.bits.past_end())
       return Error{at.bits.past_end() ? "truncated" : "indices",
                    "there is no gap where one is due"};
@@ -134,13 +135,14 @@ Result<void> decode_gaps(ByteSpan payload, const Code& code, const GapTable* tab
 }
 
 // The same, bit by bit: the reference that tests and benchmarks hold the above against.
+namespace plain {
 template <typename Code>
-Result<void> decode_gaps_plain(ByteSpan payload, const Code& code, std::uint32_t first,
-                               std::uint32_t dimension, std::span<std::uint32_t> indices) {
+Result<void> decode_gaps(ByteSpan payload, const Code& code, std::uint32_t first,
+                         std::uint32_t dimension, std::span<std::uint32_t> indices) {
   BitReader bits(payload);
   std::uint64_t last = first;
   for (std::uint32_t& index : indices) {
-    const std::uint64_t gap = code.read_plain(bits);
+    const std::uint64_t gap = code.read_bit_by_bit(bits);
     if (gap == 0 || bits.past_end())
       return Error{bits.past_end() ? "truncated" : "indices", "there is no gap where one is due"};
     last += gap;
@@ -149,5 +151,6 @@ Result<void> decode_gaps_plain(ByteSpan payload, const Code& code, std::uint32_t
   }
   return finish_gaps(bits, last, dimension);
 }
+}  // namespace plain
 
 }  // namespace tessera

@@ -70,11 +70,11 @@ TEST(Gamma, FastEqualsPlainBothWays) {
   for (const Indices& indices : many_sets(kDimension)) {
     Bytes fast, plain;
     encode_gamma({indices, kDimension}, fast);
-    encode_gamma_plain({indices, kDimension}, plain);
+    plain::encode_gamma({indices, kDimension}, plain);
     ASSERT_EQ(fast, plain);
     Indices by_table(indices.size()), by_bit(indices.size());
     ASSERT_TRUE(decode_gamma(fast, kDimension, by_table).ok());
-    ASSERT_TRUE(decode_gamma_plain(fast, kDimension, by_bit).ok());
+    ASSERT_TRUE(plain::decode_gamma(fast, kDimension, by_bit).ok());
     EXPECT_EQ(by_table, indices);
     EXPECT_EQ(by_bit, indices);
   }
@@ -87,7 +87,7 @@ TEST(Rice, FastEqualsPlain) {
     encode_rice({indices, kDimension}, payload);
     Indices by_table(indices.size()), by_bit(indices.size());
     ASSERT_TRUE(decode_rice(payload, kDimension, by_table).ok());
-    ASSERT_TRUE(decode_rice_plain(payload, kDimension, by_bit).ok());
+    ASSERT_TRUE(plain::decode_rice(payload, kDimension, by_bit).ok());
     EXPECT_EQ(by_table, indices);
     EXPECT_EQ(by_bit, indices);
   }
@@ -109,8 +109,8 @@ TEST(Gaps, FastAndPlainRefuseTheSame) {
         EXPECT_EQ(fast, plain);
       }
     };
-    same(decode_gamma(payload, dimension, fast), decode_gamma_plain(payload, dimension, plain));
-    same(decode_rice(payload, dimension, fast), decode_rice_plain(payload, dimension, plain));
+    same(decode_gamma(payload, dimension, fast), plain::decode_gamma(payload, dimension, plain));
+    same(decode_rice(payload, dimension, fast), plain::decode_rice(payload, dimension, plain));
   }
 }
 

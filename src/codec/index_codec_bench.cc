@@ -102,15 +102,16 @@ Pace bench_codec(Bench& bench, const IndexCodec& codec, const Subject& subject) 
 void bench_plain(Bench& bench, const Subject& subject, Pace gamma) {
   Bytes payload, again;
   encode_gamma(subject.set(), payload);
-  encode_gamma_plain(subject.set(), again);
+  plain::encode_gamma(subject.set(), again);
   bench.verify(payload == again, "gamma");
   Indices back(subject.indices.size());
-  bench.verify(decode_gamma_plain(payload, subject.dimension, back).ok() && back == subject.indices,
-               "the plain gamma decoder");
+  bench.verify(
+      plain::decode_gamma(payload, subject.dimension, back).ok() && back == subject.indices,
+      "the plain gamma decoder");
   const Contender encode{
-      "", [&] { again.clear(), encode_gamma_plain(subject.set(), again), keep(again.data()); }};
+      "", [&] { again.clear(), plain::encode_gamma(subject.set(), again), keep(again.data()); }};
   const Contender decode{"",
-                         [&] { keep(decode_gamma_plain(payload, subject.dimension, back).ok()); }};
+                         [&] { keep(plain::decode_gamma(payload, subject.dimension, back).ok()); }};
   const auto timings = bench.time_in_turns(std::vector{encode, decode});
   const double bytes = subject.count() * sizeof(std::uint32_t);
   const auto note = [](Timing plain, Timing fast) {

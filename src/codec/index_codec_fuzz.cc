@@ -42,10 +42,10 @@ void decode_and_check(const IndexCodec& codec, ByteSpan payload, std::uint32_t d
 void compare_with_plain(ByteSpan payload, std::uint32_t dimension, std::size_t count) {
   Indices fast(count), plain(count);
   const bool gamma = decode_gamma(payload, dimension, fast).ok();
-  CHECK(gamma == decode_gamma_plain(payload, dimension, plain).ok());
+  CHECK(gamma == plain::decode_gamma(payload, dimension, plain).ok());
   if (gamma) CHECK(fast == plain);
   const bool rice = decode_rice(payload, dimension, fast).ok();
-  CHECK(rice == decode_rice_plain(payload, dimension, plain).ok());
+  CHECK(rice == plain::decode_rice(payload, dimension, plain).ok());
   if (rice) CHECK(fast == plain);
 }
 

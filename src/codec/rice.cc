@@ -61,7 +61,7 @@ struct RiceCode {
     return {(std::uint64_t{zeros} << k | low) + 1, width};
   }
 
-  std::uint64_t read_plain(BitReader& bits) const {
+  std::uint64_t read_bit_by_bit(BitReader& bits) const {
     std::uint64_t x = 0;
     while (!bits.bit())
       if (bits.past_end() || ++x >> 32 != 0) return 0;
@@ -168,13 +168,13 @@ Result<void> decode_rice(ByteSpan payload, std::uint32_t dimension,
                      dimension, indices.subspan(1));
 }
 
-Result<void> decode_rice_plain(ByteSpan payload, std::uint32_t dimension,
-                               std::span<std::uint32_t> indices) {
+Result<void> plain::decode_rice(ByteSpan payload, std::uint32_t dimension,
+                                std::span<std::uint32_t> indices) {
   if (indices.empty()) return nothing_but(payload);
   const Result<unsigned> k = decode_head(payload, indices);
   if (!k) return k.error();
-  return decode_gaps_plain(payload.subspan(kHeadBytes), RiceCode{*k}, indices[0], dimension,
-                           indices.subspan(1));
+  return plain::decode_gaps(payload.subspan(kHeadBytes), RiceCode{*k}, indices[0], dimension,
+                            indices.subspan(1));
 }
 
 }  // namespace tessera

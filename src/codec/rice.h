@@ -19,8 +19,10 @@ Result<void> decode_rice(ByteSpan payload, std::uint32_t dimension,
                          std::span<std::uint32_t> indices);
 
 // Bit by bit: the reference the fast decoder is held equal to.
-Result<void> decode_rice_plain(ByteSpan payload, std::uint32_t dimension,
-                               std::span<std::uint32_t> indices);
+namespace plain {
+Result<void> decode_rice(ByteSpan payload, std::uint32_t dimension,
+                         std::span<std::uint32_t> indices);
+}  // namespace plain
 
 // The parameter that costs least, the smallest of them when several do.
 unsigned best_rice_parameter(const IndexSet& set);
