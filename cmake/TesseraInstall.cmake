@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 # What a program of one's own includes. These headers are installed, with those they include and no others.
 set(TESSERA_PUBLIC_HEADERS
   run/plan.h run/simulated_run.h                       # An experiment, and a run of it.
-  sharing/rule.h sharing/sharing.h                     # What nodes tell, and how it is averaged.
+  sharing/average.h sharing/rule.h sharing/sharing.h   # What nodes tell, and how it is averaged.
   node/protocol.h protocol/protocols.h                 # To whom, and when.
   codec/codec.h codec/wire.h                           # How it is written.
   math/select.h math/vector_ops.h math/wavelet.h       # Kernels.

@@ -72,8 +72,16 @@ void run(const char* sharing) {
       static_cast<unsigned long long>(run.simulation().sent(0).bytes), summary.last.seconds);
 }
 
+// In window.cc: a sharing of your own, which becomes a word like the others.
+std::unique_ptr<Sharing> make_window(Options& options, const SharingContext& context);
+
 int main() {
+  register_sharing({.name = "window",
+                    .usage = "window:length=400",
+                    .summary = "a window of the model that moves on every round",
+                    .make = make_window});
   run("full");
   run("random:budget=0.2");
   run("jwins:budget=0.2");
+  run("window:length=400");
 }
