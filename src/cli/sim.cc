@@ -123,8 +123,11 @@ Action add_sim(CLI::App& parser) {
                   "Continue the run in --out from its last checkpoint");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
   parser.add_flag("--export", arguments->sim.save_models,
-                  "Write the final models to models/ in --out, for torch.jit.load: each node's and "
-                  "their average");
+                  "Write the final models to models/ in --out: each node's and their average, with "
+                  "PyTorch's names and shapes");
+  parser.add_option("--export-as", arguments->sim.formats,
+                    "File formats for --export: safetensors (by default), npz, and pt "
+                    "(TorchScript) where LibTorch is built in; several with commas");
   parser.add_flag("--watch{any}", arguments->watch,
                   "Show the run in a browser on this machine while it goes on; --watch=PORT takes "
                   "that port");

@@ -165,6 +165,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
     return before;
   }
   SimulatedRun run(plan, options.threads);
+  if (options.save_models) (void)chosen_exporters(run.lesson(), options.formats);
   // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
   listen_for({SIGINT, SIGTERM}, SecondSignal::kEndsAtOnce);
   RunFolder folder(out, config, options.existing);
@@ -173,7 +174,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
                out.string());
   const Stopwatch loop;
   if (!carry_out(run, folder, options)) return std::nullopt;
-  if (options.save_models) run.export_models(out / "models");
+  if (options.save_models) run.export_models(out / "models", options.formats);
   Summary summary = run.summary();
   summary.wall_seconds = watch.seconds();
   summary.loop_seconds = loop.seconds();

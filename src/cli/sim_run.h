@@ -16,6 +16,7 @@ struct SimOptions {
   Round checkpoint_every = 0;  // 0: none but where it is stopped.
   unsigned threads = 0;
   bool quiet = false, save_models = false;
+  std::string formats{};  // Of the final models, as in "safetensors,npz".
   std::string command{};  // What was typed.
 };
 

@@ -24,6 +24,7 @@ struct Arguments {
   std::int64_t lines = 10;
   unsigned threads = 0;
   std::string folder{};
+  std::string formats{};  // Of the model in that folder.
 };
 
 void print_line(std::int64_t step, double train_loss, const Score& score, double seconds) {
@@ -45,6 +46,7 @@ int train(const Arguments& arguments) {
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
   set_training_steps(plan, every);
   Learning lesson = make_lesson(plan, arguments.threads);
+  if (!arguments.folder.empty()) (void)chosen_exporters(lesson, arguments.formats);
   fmt::print("{}; {}; lines of {} steps\n\n", plan.experiment.data, lesson.description, every);
   fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
              ratings ? "test RMSE" : "test loss", "accuracy");
@@ -66,7 +68,8 @@ int train(const Arguments& arguments) {
       throw std::runtime_error(
           "the model has diverged: lower the learning rate (training=sgd:lr=…)");
   }
-  if (!arguments.folder.empty()) export_models(lesson, {&view, 1}, arguments.folder);
+  if (!arguments.folder.empty())
+    export_models(lesson, {&view, 1}, arguments.folder, arguments.formats);
   return 0;
 }
 
@@ -90,7 +93,10 @@ Action add_train(CLI::App& parser) {
                   "Worker threads for evaluation; 0 takes one per core")
       ->check(CLI::Range(0u, 1024u));
   parser.add_option("--export", arguments->folder,
-                    "Folder to write the model to, for torch.jit.load");
+                    "Folder to write the model to, with PyTorch's names and shapes");
+  parser.add_option("--export-as", arguments->formats,
+                    "File formats for --export: safetensors (by default), npz, and pt "
+                    "(TorchScript) where LibTorch is built in; several with commas");
   parser.footer(
       "Examples:\n"
       "  tessera train experiments/fashion/full.toml --steps=500\n"

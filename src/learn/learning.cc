@@ -1,6 +1,7 @@
 #include "learn/learning.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include "data/views.h"
 #include "learn/cpu_net.h"
 #include "learn/cpu_trainer.h"
+#include "learn/tensor_export.h"
 
 namespace tessera {
 namespace {
@@ -45,6 +47,8 @@ void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Lea
 }
 
 void learn_layers(const Model& model, const LearningOptions& options, Learning& learning) {
+  learning.exporters.push_back(make_safetensors_exporter(model));
+  learning.exporters.push_back(make_npz_exporter(model));
   for (const Backend& backend : options.backends)
     learning.exporters.push_back(backend.exporter(model));
   if (options.device.mode == DeviceOptions::Mode::kAuto)
@@ -103,12 +107,30 @@ Learning make_learning(LoadedData data, Partition partition, const LearningOptio
   return fill_in({.data = std::move(data), .partition = std::move(partition)}, options);
 }
 
+std::vector<Exporter*> chosen_exporters(const Learning& learning, std::string_view formats) {
+  std::vector<Exporter*> chosen;
+  std::vector<std::string_view> known;
+  for (const auto& exporter : learning.exporters) known.push_back(exporter->extension());
+  if (known.empty())
+    throw std::invalid_argument(
+        fmt::format("--export: there is no file format for a {}", learning.description));
+  if (formats.empty()) return {learning.exporters.front().get()};
+  for (std::string_view rest = formats; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw std::invalid_argument(
+          fmt::format("--export-as: '{}' is no format this program has for a {}. Known: {}.", name,
+                      learning.description, fmt::join(known, ", ")));
+    chosen.push_back(learning.exporters[static_cast<std::size_t>(found - known.begin())].get());
+  }
+  return chosen;
+}
+
 void export_models(const Learning& learning, std::span<const std::span<const float>> models,
-                   const std::filesystem::path& folder) {
-  if (learning.exporters.empty())
-    throw std::runtime_error(
-        fmt::format("--export: no file format for a {} in this program", learning.description));
-  for (const auto& exporter : learning.exporters)
+                   const std::filesystem::path& folder, std::string_view formats) {
+  for (Exporter* const exporter : chosen_exporters(learning, formats))
     if (const auto saved = export_models(*exporter, models, folder); !saved.ok())
       throw std::runtime_error("--export: " + saved.error().message);
 }

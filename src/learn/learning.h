@@ -68,10 +68,13 @@ Learning make_learning(const LearningOptions& options);
 // With data that is loaded and dealt already; the options' own lines are not read.
 Learning make_learning(LoadedData data, Partition partition, const LearningOptions& options);
 
-// DIR/node_0.EXTENSION, DIR/node_1.EXTENSION, ... and DIR/average.EXTENSION in every format. Throws
-// std::runtime_error when it cannot be done.
+// The exporters of the formats named, as in "safetensors,npz"; the first one where none is named.
+// Throws std::invalid_argument when the model cannot be had in one of them.
+std::vector<Exporter*> chosen_exporters(const Learning& learning, std::string_view formats);
+// DIR/node_0.EXTENSION, DIR/node_1.EXTENSION, ... and DIR/average.EXTENSION in these formats.
+// Throws std::runtime_error when it cannot be done.
 void export_models(const Learning& learning, std::span<const std::span<const float>> models,
-                   const std::filesystem::path& folder);
+                   const std::filesystem::path& folder, std::string_view formats = {});
 
 // For those who fill in a Learning.
 // The lists an evaluator walks: one for all nodes, or each node's own.

@@ -172,5 +172,25 @@ TEST(MakeLearning, TakesAModelThatNeedsNoData) {
   EXPECT_EQ(learning.data.train, nullptr);
 }
 
+TEST(Learning, ModelsAreExportedInTheFormatsNamed) {
+  World world(testing::images(1, 6, 3));
+  const Learning learning = world.learning("logistic", "sgd:lr=0.1,batch=4,steps=1", "cpu", 1);
+  const auto names = [&](std::string_view formats) {
+    std::string text;
+    for (const Exporter* exporter : chosen_exporters(learning, formats))
+      text += std::string(exporter->extension()) + ' ';
+    return text;
+  };
+  EXPECT_EQ(names(""), "safetensors ");
+  EXPECT_EQ(names("npz,safetensors"), "npz safetensors ");
+  try {
+    names("npz,onnx");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("'onnx'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("Known: safetensors, npz"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -92,10 +92,11 @@ Summary SimulatedRun::summary() const {
   return summary;
 }
 
-void SimulatedRun::export_models(const std::filesystem::path& folder) const {
+void SimulatedRun::export_models(const std::filesystem::path& folder,
+                                 std::string_view formats) const {
   std::vector<std::span<const float>> models;
   for (NodeId id = 0; id < plan_.nodes; ++id) models.emplace_back(simulation_->node(id).model());
-  tessera::export_models(lesson_, models, folder);
+  tessera::export_models(lesson_, models, folder, formats);
 }
 
 }  // namespace tessera

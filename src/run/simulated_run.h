@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/archive.h"
@@ -52,7 +53,8 @@ class SimulatedRun {
   const Simulation& simulation() const { return *simulation_; }
   Summary to_end();         // All of the above: start, every step, finish.
   Summary summary() const;  // Without the program's own times and command.
-  void export_models(const std::filesystem::path& folder) const;
+  // In these formats; see learn/learning.h.
+  void export_models(const std::filesystem::path& folder, std::string_view formats = {}) const;
 
  private:
   Plan plan_;
