@@ -84,8 +84,8 @@ TEST_P(EveryModel, EqualsItsFormulas) {
   expect_agreement(build_model(GetParam().spec, GetParam().task));
 }
 INSTANTIATE_TEST_SUITE_P(CpuNet, EveryModel, ::testing::ValuesIn(testing::small_cases()),
-                         [](const auto& info) {
-                           std::string name(info.param.spec.substr(0, info.param.spec.find(':')));
+                         [](const auto& one) {
+                           std::string name(one.param.spec.substr(0, one.param.spec.find(':')));
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
