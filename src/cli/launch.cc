@@ -75,7 +75,7 @@ void print_summary(const Summary& summary, const fs::path& out) {
              100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
              last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
   fmt::print("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
-             summary.nodes == 1 ? "" : "s", summary.wall_seconds, last.seconds, last.round,
+             summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
              out.string());
 }
 

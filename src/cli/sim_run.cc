@@ -56,7 +56,7 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
   const MetricsRow& last = summary.last;
   const double metadata =
       last.bytes_per_node > 0 ? 1 - last.value_bytes_per_node / last.bytes_per_node : 0;
-  const double loop = std::max(summary.loop_seconds, 1e-9);
+  const double loop = std::max(summary.took.loop, 1e-9);
   fmt::print(
       "accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node ({:.1f}% metadata), "
       "digest {:016x}\n",
@@ -65,9 +65,9 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
   fmt::print(
       "{:.1f} s: {:.1f} to load, {:.1f} for rounds ({:.0f}% training, {:.0f}% evaluating, {:.1f}% "
       "the rest)\n",
-      summary.wall_seconds, summary.wall_seconds - summary.loop_seconds, summary.loop_seconds,
-      100 * summary.training_seconds / loop, 100 * summary.evaluating_seconds / loop,
-      100 * (1 - (summary.training_seconds + summary.evaluating_seconds) / loop));
+      summary.took.all, summary.took.all - summary.took.loop, summary.took.loop,
+      100 * summary.took.training / loop, 100 * summary.took.evaluating / loop,
+      100 * (1 - (summary.took.training + summary.took.evaluating) / loop));
   fmt::print("written to {}\n", out.string());
 }
 
@@ -176,8 +176,8 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   if (!carry_out(run, folder, options)) return std::nullopt;
   if (options.save_models) run.export_models(out / "models", options.formats);
   Summary summary = run.summary();
-  summary.wall_seconds = watch.seconds();
-  summary.loop_seconds = loop.seconds();
+  summary.took.all = watch.seconds();
+  summary.took.loop = loop.seconds();
   summary.command = options.command;
   print_summary(summary, out);
   const std::string json = to_json(summary);

@@ -70,10 +70,10 @@ Json json_of(const Summary& summary) {
   if (!summary.class_counts.empty()) json["class_counts"] = summary.class_counts;
   if (!summary.class_names.empty()) json["class_names"] = summary.class_names;
   json["refusals"] = summary.refusals;
-  json["wall_seconds"] = summary.wall_seconds;
-  json["loop_seconds"] = summary.loop_seconds;
-  json["training_seconds"] = summary.training_seconds;
-  json["evaluating_seconds"] = summary.evaluating_seconds;
+  json["wall_seconds"] = summary.took.all;
+  json["loop_seconds"] = summary.took.loop;
+  json["training_seconds"] = summary.took.training;
+  json["evaluating_seconds"] = summary.took.evaluating;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["model_digest"] = fmt::format("{:016x}", summary.model_digest);
   json["command"] = summary.command;

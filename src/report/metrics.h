@@ -66,6 +66,13 @@ struct MetricsRow {
   std::optional<NetworkFigures> network{};
 };
 
+// Where a run's wall time went.
+struct WallSeconds {
+  double all = 0;
+  double loop = 0;  // The rounds, without loading data.
+  double training = 0, evaluating = 0;
+};
+
 struct Summary {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 0;
@@ -78,9 +85,7 @@ struct Summary {
   std::vector<std::vector<std::uint32_t>> class_counts{};  // By node, then by class.
   std::vector<std::string> class_names{};
   std::map<std::string, std::uint64_t> refusals{};
-  double wall_seconds = 0;  // All of it, and of that:
-  double loop_seconds = 0;  // The rounds, without loading data;
-  double training_seconds = 0, evaluating_seconds = 0;
+  WallSeconds took{};
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t model_digest = 0;
   std::string command{};

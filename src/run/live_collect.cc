@@ -126,8 +126,8 @@ Summary collect(const Plan& plan, std::span<const fs::path> folders,
   summary.nodes = static_cast<std::uint32_t>(folders.size());
   summary.last = rows.back();
   summary.edges = plan.topology->graph(0)->edges();
-  summary.wall_seconds = options.seconds;
-  summary.loop_seconds = summary.last.seconds;
+  summary.took.all = options.seconds;
+  summary.took.loop = summary.last.seconds;
   summary.command = options.command;
   std::string lines;
   for (const MetricsRow& row : rows) lines += to_json_line(row) + "\n";

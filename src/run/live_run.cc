@@ -174,8 +174,7 @@ void LiveRun::write_results(const std::string& command) {
                   .last = records_.last(),
                   .node_accuracy = {records_.last().accuracy.mean},
                   .node_loss = {records_.last().loss.mean},
-                  .wall_seconds = seconds,
-                  .loop_seconds = seconds,
+                  .took = {.all = seconds, .loop = seconds},
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = digest_of(node.model()),
                   .command = command};

@@ -73,8 +73,7 @@ Summary SimulatedRun::summary() const {
                   .last = latest.row,
                   .edges = plan_.topology->graph(0)->edges(),
                   .stragglers = plan_.world->stragglers,
-                  .training_seconds = time_->training_s,
-                  .evaluating_seconds = time_->evaluating_s,
+                  .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = simulation_->model_digest()};
   for (NodeId id = 0; id < plan_.nodes; ++id)
