@@ -68,8 +68,7 @@ void check_heavy_includes(const File& file, const Tree&, Report& report) {
     std::string_view folder;
   };
   constexpr std::array kOwned = {Owned{"<torch/", "torch"}, Owned{"<ATen/", "torch"},
-                                 Owned{"<c10/", "torch"}, Owned{"<zmq", "live/link"},
-                                 Owned{"<mpi.h", "live"}};
+                                 Owned{"<c10/", "torch"}, Owned{"<zmq", "live/link"}};
   if (!file.is_cpp()) return;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
     for (const Owned& owned : kOwned)

@@ -62,7 +62,6 @@ std::vector<Sample> bad_samples() {
       {"layers", "src/oddment/CMakeLists.txt", "tessera_folder(oddment USES base)\n"},
       {"owned", "src/learn/a.cc", "#include <torch/torch.h>\n"},
       {"owned", "src/sim/a.cc", "#include <zmq.hpp>\n"},
-      {"owned", "src/learn/a.cc", "#include <mpi.h>\n"},
       {"clock", "src/sim/a.cc",
        "auto t = std::chrono::steady_"
        "clock::now();\n"},
