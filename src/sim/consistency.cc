@@ -35,6 +35,7 @@ std::string message_fault(const SimulationState& state,
     const Flight& flight = state.flights.find(message.id);
     if (flight.payload.bytes->size() != message.bytes)
       return "the network carries a message of another size";
+    if (flight.sent_at > state.now) return "a message was sent at a time to come";
     if (!seen.insert(&flight).second) return "a message is in two places";
   }
   if (all.size() != state.flights.size()) return "a message on its way is nowhere";
