@@ -16,8 +16,7 @@
 #include "live/event_log.h"
 #include "live/link/testing.h"
 #include "live/runtime_control.h"
-#include "protocol/protocols.h"
-#include "topology/topology.h"
+#include "run/plan.h"
 
 namespace tessera {
 namespace {
@@ -74,19 +73,13 @@ class LiveNode final : public RuntimeObserver {
   std::atomic<int> offers_declined{0};
 
   std::unique_ptr<Node> make(Vector model) const {
-    const Random root(7);
-    const std::shared_ptr<const Topology> topology =
-        make_topology("ring", kNodes, root.fork("topology"));
-    const auto prepared = prepare_protocol(
-        protocol_, {.nodes = kNodes, .topology = topology, .random = root.fork("protocol")});
-    return std::make_unique<Node>(
-        NodeParts{.id = id_,
-                  .run = 42,
-                  .model = std::move(model),
-                  .sharing = make_sharing("full", {.dimension = kDimension, .seed = 7}),
-                  .protocol = prepared.make(id_),
-                  .codec = parse_codec("gamma+f32"),
-                  .random = root.fork("node", id_)});
+    const Plan plan = read_live_plan({.nodes = std::to_string(kNodes),
+                                      .seed = "7",
+                                      .model = fmt::format("quadratic:dimension={}", kDimension),
+                                      .topology = "ring",
+                                      .protocol = protocol_,
+                                      .codec = "gamma+f32"});
+    return make_node(plan, id_, std::move(model), {});
   }
   Quadratic make_trainer() const { return Quadratic({.nodes = kNodes, .dimension = kDimension}); }
 

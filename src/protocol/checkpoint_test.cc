@@ -30,7 +30,7 @@ std::vector<OneNodeOptions> every_kind() {
 
 // A while of whatever may happen to a node, from its neighbours' shares to its alarms.
 void live_on(OneNode& one, int from, int to) {
-  const auto peer = make_sharing(one.options.sharing, {.dimension = 2});
+  const auto peer = make_sharing(one.plan.experiment.sharing, {.dimension = 2});
   peer->start(Vector{0, 0});
   for (int step = from; step < to; ++step) {
     if (one.node.training()) one.trains_to({1, static_cast<float>(step)});

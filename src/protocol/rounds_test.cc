@@ -65,7 +65,7 @@ TEST(Rounds, TurnsAwayWhatIsNotForIt) {
   EXPECT_EQ(middle.refused("stranger"), 1u);
   middle.hears(2, 5000, {0, 0});
   EXPECT_EQ(middle.refused("early"), 1u);
-  middle.hears(2, 0, {0, 0}, 8);
+  middle.hears_of_run(8, 2, {.degree = 1}, Share{.dimension = 2, .values = {0, 0}});
   EXPECT_EQ(middle.refused("run"), 1u);
   middle.hears(2, 0, {0, 0, 0});
   EXPECT_EQ(middle.refused("dimension"), 1u);

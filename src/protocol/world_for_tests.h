@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "node/node.h"
 #include "protocol/protocols.h"
+#include "run/plan.h"
 
 namespace tessera {
 
@@ -44,20 +45,17 @@ struct OneNodeOptions {
 
 // One node of a world, two parameters, messages as bytes.
 struct OneNode {
-  explicit OneNode(OneNodeOptions how = {}) : options(std::move(how)), node(make(options)) {}
+  explicit OneNode(OneNodeOptions how = {})
+      : id(how.id),
+        plan(read_plan({.nodes = std::to_string(how.nodes),
+                        .model = "quadratic:dimension=2",
+                        .topology = how.topology,
+                        .protocol = how.protocol,
+                        .sharing = how.sharing,
+                        .codec = "raw32+f32"})),
+        node(make()) {}
 
-  static Node make(const OneNodeOptions& options) {
-    const std::shared_ptr<const Topology> topology =
-        make_topology(options.topology, options.nodes, Random(1));
-    const PreparedProtocol protocol =
-        prepare_protocol(options.protocol, {.nodes = options.nodes, .topology = topology});
-    return Node({.id = options.id,
-                 .run = 7,
-                 .model = {0, 0},
-                 .sharing = make_sharing(options.sharing, {.dimension = 2}),
-                 .protocol = protocol.make(options.id),
-                 .codec = parse_codec("raw32+f32")});
-  }
+  Node make() const { return std::move(*make_node(plan, id, {0, 0}, {})); }
 
   void starts() { node.handle(Started{}, world); }
   void trains_to(Vector model) { node.handle(Trained{std::move(model), 0}, world); }
@@ -68,16 +66,19 @@ struct OneNode {
         std::erase_if(world.wakes, [&](Instant at) { return at <= world.time; });
     for (std::size_t i = 0; i < due; ++i) node.handle(Woke{}, world);
   }
-  void hears(NodeId from, Round round, Vector values, std::uint64_t run = 7) {
-    hears(from, {.round = round, .degree = 1, .age = round}, std::move(values), run);
+  void hears(NodeId from, Round round, Vector values) {
+    hears(from, {.round = round, .degree = 1, .age = round}, std::move(values));
   }
-  void hears(NodeId from, const Heading& heading, Vector values, std::uint64_t run = 7) {
+  void hears(NodeId from, const Heading& heading, Vector values) {
     const auto dimension = static_cast<std::uint32_t>(values.size());
-    hears(from, heading, Share{.dimension = dimension, .values = std::move(values)}, run);
+    hears(from, heading, Share{.dimension = dimension, .values = std::move(values)});
   }
-  void hears(NodeId from, const Heading& heading, const Share& share, std::uint64_t run = 7) {
+  void hears(NodeId from, const Heading& heading, const Share& share) {
+    hears_of_run(plan.run(), from, heading, share);
+  }
+  void hears_of_run(std::uint64_t run, NodeId from, const Heading& heading, const Share& share) {
     const Encoded encoded =
-        encode(heading, share, parse_codec("raw32+f32"), {.run = run, .sender = from}, Random(0));
+        encode(heading, share, plan.codec, {.run = run, .sender = from}, Random(0));
     node.handle(Arrived{from, {std::make_shared<const Bytes>(encoded.bytes), encoded.value_bytes}},
                 world);
   }
@@ -85,7 +86,7 @@ struct OneNode {
   void restarts() {
     Bytes saved;
     save_fields(node, saved);
-    node = make(options);
+    node = make();
     ByteReader in(saved);
     CHECK(load_fields(node, in).ok());
     CHECK(in.left() == 0);
@@ -101,7 +102,8 @@ struct OneNode {
   std::uint64_t refused(std::string_view reason) const { return count(node.refusals(), reason); }
   std::uint64_t noted(std::string_view what) const { return count(node.notes(), what); }
 
-  OneNodeOptions options;
+  NodeId id;
+  Plan plan;
   Notebook world{};
   Node node;
 };

@@ -22,7 +22,7 @@ int rank_of(std::string_view folder);
 // program, or one that is headers only so far) uses every lower one.
 std::set<std::string> used_directly(std::string_view folder, const Tree& tree);
 
-// Those named after TEST_USES: folders above that its x_test.cc files may see besides.
+// Those named after TEST_USES: folders above that its x_test.cc and x_for_tests.h may see besides.
 std::set<std::string> used_by_tests(std::string_view folder, const Tree& tree);
 
 // What a file may include: its folder, those its folder uses, and those they use.

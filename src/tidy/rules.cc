@@ -32,7 +32,7 @@ std::string_view included(std::string_view line) {
 void check_includes(const File& file, const Tree& tree, Report& report) {
   if (!file.is_cpp() || file.folder().empty()) return;
   std::set<std::string> visible = visible_from(file.folder(), tree);
-  if (file.ends_with("_test.cc"))
+  if (file.ends_with("_test.cc") || file.ends_with("_for_tests.h"))
     for (const std::string& above : used_by_tests(file.folder(), tree))
       visible.merge(visible_from(above, tree));
   for (std::size_t i = 0; i < file.lines.size(); ++i) {

@@ -123,6 +123,7 @@ std::vector<Sample> bad_samples() {
 std::vector<Sample> good_samples() {
   return {
       {"includes", "src/math/a_test.cc", "#include \"data/dataset.h\"\n"},
+      {"includes", "src/math/a_for_tests.h", "#pragma once\n#include \"data/dataset.h\"\n"},
       {"includes", "src/codec/a.cc", "#include \"base/bytes.h\"\n#include \"math/known.h\"\n"},
       {"includes", "src/cli/a.cc", "#include \"codec/wire.h\"\n"},
       {"includes", "src/codec/sub/a.cc", "#include \"math/known.h\"\n"},
