@@ -116,7 +116,7 @@ bool Rounds::finish_round_if_all_heard(Node& node) {
 
 void Rounds::wait_for_peers(Node& node) {
   if (finish_round_if_all_heard(node) || patience_.endless()) return;
-  deadline_ = node.now() + patience_.limit();
+  deadline_ = later(node.now(), patience_.limit());
   node.wake_after(patience_.limit());
 }
 
