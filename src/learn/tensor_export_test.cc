@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 class TensorExport : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) / "tessera_tensor_export";
+    // Tests run beside each other.
+    folder_ = fs::path(::testing::TempDir()) / fmt::format("tessera_export_{}", ::getpid());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
