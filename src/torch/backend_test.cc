@@ -73,54 +73,17 @@ TEST(TorchEvaluators, Agree) {
   }
 }
 
-// A model that has diverged is a result: NaN, nothing right, and its neighbours untouched.
 TEST(TorchEvaluators, ScoreADivergedModelAsNotANumber) {
   for (const testing::Case& c : testing::small_cases())
     for (const char* device : {"cpu:mode=reference", "cpu:mode=stacked"}) {
       World world(c.task);
-      const Learning learning = world.learning(c.spec, "sgd", device, 2, 64);
-      world.run(*learning.trainer, 1);
-      const std::vector<Score> healthy = world.scores(*learning.evaluator);
-      std::fill(world.models[1].begin(), world.models[1].end(),
-                std::numeric_limits<float>::quiet_NaN());
-      const std::vector<Score> scores = world.scores(*learning.evaluator);
-      EXPECT_TRUE(std::isnan(scores[1].loss)) << c.spec << " on " << device;
-      EXPECT_EQ(scores[1].accuracy, 0) << c.spec << " on " << device;
-      EXPECT_EQ(scores[0].loss, healthy[0].loss) << c.spec << " on " << device;
-      TrainJob job{1, world.models[1], Random(1)};
-      learning.trainer->train({&job, 1});
-      EXPECT_TRUE(std::isnan(job.loss)) << c.spec << " on " << device;
+      testing::expect_divergence_is_scored(world, c.spec, device);
     }
 }
 
-// Users 0-3 belong to node 0 and so on: each node is tested on its own list.
 TEST(TorchEvaluators, TestNodesOnTheirOwnSamples) {
-  const Task task = testing::ratings(7, 9);
-  World world(task);
-  for (std::uint32_t node = 0; node < kNodes; ++node)
-    world.partition.test.push_back({node * 3, node * 3 + 1, node * 100 + 7});
-  world.partition.test[4].resize(1);
-  for (const char* device : {"cpu:mode=stacked"}) {
-    const Learning learning = world.learning("matrix-factorization:factors=6", "sgd", device);
-    world.run(*learning.trainer, 1);
-    const std::vector<Score> scores = world.scores(*learning.evaluator);
-    for (std::uint32_t node = 0; node < kNodes; ++node) {
-      double squares = 0, right = 0;
-      for (const std::uint32_t sample : world.partition.test[node]) {
-        float pair[2];
-        const float target = world.data.test->get(sample, pair);
-        double predicted = 0;
-        for (std::size_t i = 0; i < 6; ++i)
-          predicted += double{world.models[node][static_cast<std::size_t>(pair[0]) * 6 + i]} *
-                       double{world.models[node][(7 + static_cast<std::size_t>(pair[1])) * 6 + i]};
-        squares += (predicted - double{target}) * (predicted - double{target});
-        right += std::abs(std::clamp(predicted, 0.5, 5.0) - double{target}) <= 0.5;
-      }
-      const auto count = static_cast<double>(world.partition.test[node].size());
-      EXPECT_NEAR(scores[node].loss, std::sqrt(squares / count), 1e-5) << device;
-      EXPECT_DOUBLE_EQ(scores[node].accuracy, right / count) << device;
-    }
-  }
+  World world(testing::ratings(7, 9));
+  testing::expect_own_samples_are_tested(world, "cpu:mode=stacked");
 }
 
 }  // namespace
