@@ -13,7 +13,8 @@ Duration Patience::limit() const {
 }
 
 void Patience::learn(Duration wait) {
-  wait = std::min(wait, options_.most);
+  // A damaged checkpoint may have been told at a moment to come.
+  wait = std::clamp(wait, Duration::zero(), options_.most);
   if (!learnt_) {
     learnt_ = true;
     mean_ = wait;
