@@ -93,7 +93,8 @@ part_tsan() {
     compgen -G "src/$folder/*_test.cc" >/dev/null && folders+=("${folder//\//_}")
   done
   if build tsan "${folders[@]/%/_test}"; then
-    run_ctest tsan -L "^($(IFS='|' && echo "${folders[*]}"))\$"
+    # How well a model learns, and how exactly a kernel sums, has nothing to do with threads.
+    run_ctest tsan -L "^($(IFS='|' && echo "${folders[*]}"))\$" -E 'LearnWhatIsThereToLearn|EqualsIts|EqualsTheFormula'
   else
     fail "tsan does not build"
   fi
