@@ -180,7 +180,7 @@ class Archive {
       std::size_t i = 0;
       ((i++ == kind ? void(value.template emplace<Kinds>()) : void()), ...);
     }
-    std::visit([this](auto& held) { field(held); }, value);
+    std::visit([this](auto& held) { this->field(held); }, value);
   }
 
   template <typename T, std::size_t kSize>

@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "base/table.h"
-#include "run/backends.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
+#include "run/backends.h"
 #if TESSERA_WITH_LIVE
 #include "live/link/transport_bench.h"
 #endif
 #include "math/math_bench.h"
 #include "math/simd.h"
+#include "run/simulation_bench.h"
 #include "sharing/sharing_bench.h"
 #include "sim/network_bench.h"
-#include "run/simulation_bench.h"
 #include "topology/topology_bench.h"
 
 namespace tessera {

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/table.h"
-#include "run/backends.h"
 #include "cli/command.h"
 #include "codec/codec.h"
 #include "data/datasets.h"
@@ -16,6 +15,7 @@
 #include "learn/models.h"
 #include "math/wavelet.h"
 #include "protocol/protocols.h"
+#include "run/backends.h"
 #include "sharing/sharing.h"
 #include "sim/compute.h"
 #include "sim/faults.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "run/backends.h"
 #include "cli/command.h"
+#include "run/backends.h"
 
 namespace tessera {
 namespace {

@@ -98,8 +98,7 @@ std::unique_ptr<Transform> make_identity(Options&, std::size_t length) {
 
 std::unique_ptr<Transform> make_wavelet(Options& options, std::size_t length) {
   const std::string filter = options.text("wavelet", "sym2");
-  const auto levels =
-      static_cast<int>(options.integer("levels", 4, between(1, kWaveletLevelsMax)));
+  const auto levels = static_cast<int>(options.integer("levels", 4, between(1, kWaveletLevelsMax)));
   return std::make_unique<Wavelet>(plan_wavelet(filter, levels, length));
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/event_queue.h"
 #include "run/toy_world.h"
+#include "sim/event_queue.h"
 
 namespace tessera {
 namespace {
