@@ -166,7 +166,7 @@ class Archive {
     bool there = maybe.has_value();
     field(there);
     if (loading()) maybe.reset();
-    if (loading() && there) maybe.emplace();
+    if (loading() && there) maybe.emplace(T{});
     if (maybe) field(*maybe);
   }
 

@@ -204,15 +204,15 @@ void LstmLevel::turn(const float* weights, std::size_t inputs) {
 
 void LstmLevel::arrange(std::span<const float> flat, std::span<float> working) const {
   for (const auto& [offset, inputs] : {std::pair(from_input_, inputs_), {from_state_, units_}})
-    for_weights(4 * units_, inputs, [&](std::size_t torch, std::size_t own) {
-      working[offset + own] = flat[offset + torch];
+    for_weights(4 * units_, inputs, [&, at = offset](std::size_t torch, std::size_t own) {
+      working[at + own] = flat[at + torch];
     });
 }
 
 void LstmLevel::restore(std::span<const float> working, std::span<float> flat) const {
   for (const auto& [offset, inputs] : {std::pair(from_input_, inputs_), {from_state_, units_}})
-    for_weights(4 * units_, inputs, [&](std::size_t torch, std::size_t own) {
-      flat[offset + torch] = working[offset + own];
+    for_weights(4 * units_, inputs, [&, at = offset](std::size_t torch, std::size_t own) {
+      flat[at + torch] = working[at + own];
     });
 }
 
