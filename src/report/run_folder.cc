@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 namespace tessera {
 namespace {
@@ -46,6 +47,19 @@ bool holds_nothing(const fs::path& folder) {
     if (!part && !(checkpoint && fs::is_empty(entry.path(), ignored))) return false;
   }
   return true;
+}
+
+// What is asked for now and the folder's own config.toml does not have: "rule = \"auto\"".
+std::string first_difference(std::string_view held, std::string_view asked) {
+  const std::vector<std::string_view> lines = split(held, '\n');
+  for (const std::string_view line : split(asked, '\n')) {
+    if (std::find(lines.begin(), lines.end(), line) != lines.end()) continue;
+    const std::size_t equals = line.find('=');
+    const std::size_t name = line.find(' ');
+    if (equals == line.npos || name > equals) return std::string(line);
+    return fmt::format("{} {}", line.substr(0, name), line.substr(equals));
+  }
+  return "less is asked for";
 }
 
 struct CheckpointFile {
@@ -87,11 +101,11 @@ void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun
                     "anew, or choose another --out",
                     path.string()));
   if (!exists || existing != ExistingRun::kResume) return;
-  if (or_throw(read_text_file(path / "config.toml")) != config)
+  if (const std::string held = or_throw(read_text_file(path / "config.toml")); held != config)
     throw std::invalid_argument(
-        fmt::format("{}/config.toml differs from what is asked for now; resume with the same "
-                    "settings, or choose another --out",
-                    path.string()));
+        fmt::format("{}/config.toml differs from what is asked for now ({}); resume with the same "
+                    "settings and the program that began it, or choose another --out",
+                    path.string(), first_difference(held, config)));
 }
 
 std::optional<std::string> RunFolder::finished(const fs::path& path) {

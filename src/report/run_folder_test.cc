@@ -32,6 +32,16 @@ TEST_F(RunFolderTest, AnExistingRunIsNotTouchedUnasked) {
   EXPECT_FALSE(fs::exists(path_ / "metrics.jsonl"));
 }
 
+TEST_F(RunFolderTest, AnotherConfigurationIsNamedByItsLine) {
+  RunFolder(path_, "nodes = 1\nseed  = 90\n", ExistingRun::kRefuse);
+  try {
+    RunFolder::check(path_, "nodes = 1\nseed  = 91\n", ExistingRun::kResume);
+    FAIL() << "it was taken";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string_view(error.what()).find("(seed = 91)"), std::string_view::npos);
+  }
+}
+
 TEST_F(RunFolderTest, AFolderThatIsNoRunIsLeftAlone) {
   fs::create_directories(path_ / "thesis");
   EXPECT_THROW(RunFolder(path_, "", ExistingRun::kOverwrite), std::invalid_argument);
