@@ -6,6 +6,9 @@
 // foreach_target.h must come first.
 #include <hwy/highway.h>
 
+#include <array>
+#include <numeric>
+
 #include "base/check.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -141,6 +144,22 @@ void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
     sum[indices[i]] += values[i];
     ++copies[indices[i]];
   }
+}
+
+double squared_norm(std::span<const float> x) {
+  constexpr std::size_t kSums = 8;
+  std::array<double, kSums> sums{};
+  std::size_t i = 0;
+  for (; i + kSums <= x.size(); i += kSums)
+    for (std::size_t k = 0; k < kSums; ++k) {
+      const double value = x[i + k];
+      sums[k] += value * value;
+    }
+  for (; i < x.size(); ++i) {
+    const double value = x[i];
+    sums[i % kSums] += value * value;
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 namespace plain {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "base/ids.h"
 #include "base/random.h"
 #include "math/simd.h"
@@ -50,6 +53,20 @@ TEST(VectorOps, EveryTargetGivesTheSameBits) {
   };
   expect_same_bits([&](V& x, C&, C&) { divide_by_copies(x, copies(x)); },
                    [&](V& x, C&, C&) { plain::divide_by_copies(x, copies(x)); });
+}
+
+// Eight sums and a rest; squares of the largest values are finite, and nothing hides one that is
+// not.
+TEST(VectorOps, SquaredNormIsFiniteWhereAllValuesAre) {
+  for (const std::size_t n : {0u, 1u, 7u, 8u, 9u, 16u, 1001u}) {
+    EXPECT_EQ(squared_norm(Vector(n, 2.0f)), 4.0 * static_cast<double>(n));
+    EXPECT_TRUE(std::isfinite(squared_norm(Vector(n, std::numeric_limits<float>::max()))));
+    for (std::size_t i = 0; i < n; ++i) {
+      Vector x(n, 1.0f);
+      x[i] = i % 2 ? std::nanf("") : -std::numeric_limits<float>::infinity();
+      EXPECT_FALSE(std::isfinite(squared_norm(x)));
+    }
+  }
 }
 
 // Three coordinates; a neighbour sent the last two with weight 1/4: 2 + (6 - 2)/4 = 3 and 3 + (7 -

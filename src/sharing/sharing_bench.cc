@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "base/check.h"
 #include "codec/wire.h"
+#include "math/vector_ops.h"
+#include "sharing/doubt.h"
 #include "sharing/sharing.h"
 
 namespace tessera {
@@ -48,8 +51,10 @@ struct Path {
   void hear() {
     std::array<Share, kNeighbours> shares;
     std::array<Contribution, kNeighbours> others;
+    const OwnSize own{.norm = std::sqrt(squared_norm(merged)), .parameters = merged.size()};
     for (std::size_t j = 0; j < kNeighbours; ++j) {
       shares[j] = sharings[0]->admit(decode(messages[j + 1].bytes).value().share).value();
+      CHECK(doubt(shares[j].values, own).empty());
       others[j] = {1.0f / (kNeighbours + 1), &shares[j]};
     }
     sharings[0]->merge(merged, others);
@@ -68,7 +73,7 @@ void bench_one_size(Bench& bench, std::size_t n) {
                   kNeighbours));
   const std::vector<Contender> parts = {
       {"pack and encode", [&] { path.tell(0); }},
-      {"decode four messages and merge", [&] { path.hear(); }},
+      {"decode four messages, look, merge", [&] { path.hear(); }},
       {"the whole path", [&] { path.tell(0), path.hear(); }},
   };
   const std::vector<Timing> timings = bench.time_in_turns(parts);
