@@ -199,6 +199,7 @@ void Runtime::update_status() {
                      .checkpoints = records_.checkpoints(),
                      .adoptions = joining_.adoptions(),
                      .refusals = node_->refusals(),
+                     .refused = node_->refusals_by_sender(),
                      .notes = node_->notes()});
 }
 

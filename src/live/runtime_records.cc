@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "node/divergence.h"
@@ -29,6 +30,8 @@ void RuntimeRecords::tick(Instant now) {
 }
 
 std::optional<Round> RuntimeRecords::note_round(Instant at, const Node& node) {
+  refuse_divergence(node, at);
+  tell_of_refusals(node);
   const Round done = node.rounds_done();
   const Round before = std::exchange(seen_, done);
   if (done == before) return std::nullopt;
@@ -46,6 +49,20 @@ void RuntimeRecords::tell_of_notes(const Node& node) {
     if (const std::uint64_t before = std::exchange(noted_[word], count); count > before)
       observer_.say(fmt::format("by round {}: {} {} more, {} in all", node.rounds_done(), word,
                                 count - before, count));
+}
+
+// Whose messages are turned away, and why: the first of each kind, and then each time there are
+// twice as many.
+void RuntimeRecords::tell_of_refusals(const Node& node) {
+  for (const auto& [reason, senders] : node.refusals_by_sender()) {
+    if (Node::is_ordinary(reason)) continue;
+    for (const auto& [from, count] : senders) {
+      std::uint64_t& told = doubted_[reason][from];
+      if (count < std::max<std::uint64_t>(1, 2 * told)) continue;
+      told = count;
+      observer_.say(fmt::format("refused of node {}: {}, {} so far", from, reason, count));
+    }
+  }
 }
 
 std::optional<Instant> RuntimeRecords::moment_due(Instant now) {

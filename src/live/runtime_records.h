@@ -57,14 +57,16 @@ class RuntimeRecords {
 
  private:
   void tell_of_notes(const Node& node);
+  void tell_of_refusals(const Node& node);
 
   NodeId id_;
   RuntimeObserver& observer_;
   Schedule schedule_;
   Instant ticked_at_{};
-  Round seen_ = 0;            // Rounds done, as observers know it.
-  Node::Counts noted_;        // The node's notes, as observers know them.
-  std::int64_t periods_ = 0;  // Of evaluation by time, begun so far.
+  Round seen_ = 0;                // Rounds done, as observers know it.
+  Node::Counts noted_;            // The node's notes, as observers know them.
+  Node::CountsBySender doubted_;  // Its refusals that are not ordinary, likewise.
+  std::int64_t periods_ = 0;      // Of evaluation by time, begun so far.
   std::deque<Owed> owed_;
   Instant saved_at_{};
   std::uint64_t checkpoints_ = 0;

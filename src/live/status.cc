@@ -38,6 +38,14 @@ Json json_of(const PeerState& peer, Instant now) {
           {"connections", peer.connections}};
 }
 
+// By sender, then by reason.
+Json json_of(const Node::CountsBySender& refused) {
+  Json json = Json::object();
+  for (const auto& [reason, senders] : refused)
+    for (const auto& [from, count] : senders) json[std::to_string(from)][reason] = count;
+  return json;
+}
+
 struct Totals {
   std::uint64_t bytes_out = 0, bytes_in = 0, alive = 0;
 };
@@ -56,6 +64,16 @@ std::string counts_text(std::string_view what, const Refusals& counts) {
   std::string line = fmt::format("{:<10}", what);
   for (const auto& [word, count] : counts) line += fmt::format("{} {}  ", word, count);
   return line + "\n";
+}
+
+// Who sent what no honest neighbour sends.
+std::string misconduct_text(const Node::CountsBySender& refused) {
+  std::string text;
+  for (const auto& [reason, senders] : refused)
+    for (const auto& [from, count] : senders)
+      if (!Node::is_ordinary(reason))
+        text += fmt::format("{:<10}{} {} of node {}\n", "", reason, count, from);
+  return text;
 }
 
 // Prometheus wants backslashes, quotes and line ends of a label escaped.
@@ -124,6 +142,7 @@ std::string to_json(const NodeStatus& status) {
                {"checkpoints", status.checkpoints},
                {"adoptions", status.adoptions},
                {"refusals", status.refusals},
+               {"refused_of", json_of(status.refused)},
                {"link_refusals", status.links.refusals},
                {"notes", status.notes},
                {"peers", Json::array()}};
@@ -148,6 +167,7 @@ std::string to_text(const NodeStatus& status) {
                       show_bytes(static_cast<double>(totals.bytes_out)),
                       show_bytes(static_cast<double>(totals.bytes_in)));
   text += counts_text("refused", status.refusals);
+  text += misconduct_text(status.refused);
   text += counts_text("links", status.links.refusals);
   text += counts_text("noted", status.notes);
   text += fmt::format("\n{:<14}{:<12}{:>9}{:>12}{:>12}{:>12}{:>12}\n", "peer", "is", "heard",

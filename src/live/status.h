@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "live/link/peer_state.h"
+#include "node/node.h"
 #include "node/traffic.h"
 
 namespace tessera {
@@ -36,11 +37,12 @@ struct NodeStatus {
   std::uint64_t age = 0;
   double seconds = 0;  // Since the run began.
   LearningStatus learning{};
-  Traffic sent{};                 // What was handed to the transport and not taken back.
-  std::uint64_t checkpoints = 0;  // Written by this process.
-  std::uint64_t adoptions = 0;    // Models taken over from a peer, as a newcomer.
-  Refusals refusals{};            // Of messages, by the node.
-  Refusals notes{};               // Other things the protocol counted.
+  Traffic sent{};                  // What was handed to the transport and not taken back.
+  std::uint64_t checkpoints = 0;   // Written by this process.
+  std::uint64_t adoptions = 0;     // Models taken over from a peer, as a newcomer.
+  Refusals refusals{};             // Of messages, by the node.
+  Node::CountsBySender refused{};  // The same, with whose messages they were.
+  Refusals notes{};                // Other things the protocol counted.
   LinksStatus links{};
 };
 

@@ -32,6 +32,7 @@ NodeStatus sample() {
           .rounds = 100,
           .learning = {.evaluated_round = 10, .accuracy = 0.5},
           .refusals = {{"late", 3}, {"size", 4}},
+          .refused = {{"late", {{1, 3}}}, {"size", {{1, 1}, {5, 3}}}},
           .notes = {{"went-on-without", 6}},
           .links = {.refusals = {{"size", 5}, {"unknown-key", 2}}, .peers = {bob}}};
 }
@@ -62,10 +63,12 @@ TEST(Status, SaysTheSameInThreeForms) {
   EXPECT_EQ(json["name"], "al\"ice");
   EXPECT_EQ(json["round"], 12);
   EXPECT_EQ(json["refusals"]["late"], 3);
+  EXPECT_EQ(json["refused_of"]["5"]["size"], 3);
   EXPECT_EQ(json["peers"][0]["condition"], "lost");
   const std::string text = to_text(sample());
   EXPECT_NE(text.find("waiting for round 12 from nodes 3, 7"), text.npos) << text;
   EXPECT_NE(text.find("unknown-key 2"), text.npos) << text;
+  EXPECT_NE(text.find("size 3 of node 5"), text.npos) << text;
   const std::string metrics = to_prometheus(sample());
   EXPECT_NE(metrics.find("tessera_rounds_done{node=\"al\\\"ice\"} 12\n"), metrics.npos) << metrics;
   EXPECT_NE(metrics.find("reason=\"unknown-key\"} 2\n"), metrics.npos);

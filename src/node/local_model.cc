@@ -1,8 +1,16 @@
 #include "node/local_model.h"
 
+#include <cmath>
+
 #include "base/check.h"
+#include "math/vector_ops.h"
 
 namespace tessera {
+
+double LocalModel::norm() const {
+  if (!norm_) norm_ = std::sqrt(squared_norm(values_));
+  return *norm_;
+}
 
 void LocalModel::begin_training() {
   CHECK(!training_);
@@ -17,6 +25,7 @@ void LocalModel::end_training(Vector trained, float loss) {
   } else {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += trained[i] - trained_from_[i];
   }
+  norm_.reset();
   forget_training();
   last_loss_ = loss;
   ++age_;
@@ -29,6 +38,7 @@ void LocalModel::forget_training() {
 
 std::span<float> LocalModel::to_merge() {
   if (training_ && trained_from_.empty()) trained_from_ = values_;
+  norm_.reset();
   return values_;
 }
 
@@ -37,6 +47,10 @@ void LocalModel::fields(Archive& archive) {
   archive(age_, last_loss_, training_, trained_from_);
   archive.require(trained_from_.empty() || trained_from_.size() == values_.size(),
                   "a saved model has another length");
+  if (!archive.loading()) return;
+  norm_.reset();
+  archive.require(std::isfinite(norm()) && std::isfinite(squared_norm(trained_from_)),
+                  "a saved model is not finite");
 }
 
 }  // namespace tessera

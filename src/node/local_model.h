@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -18,6 +19,8 @@ class LocalModel {
   const Vector& values() const { return values_; }
   std::uint64_t age() const { return age_; }  // Trainings it has seen.
   float last_loss() const { return last_loss_; }
+  // The values' Euclidean norm: not finite where one of them is not.
+  double norm() const;
   bool training() const { return training_; }
 
   void begin_training();
@@ -30,6 +33,7 @@ class LocalModel {
 
  private:
   Vector values_;
+  mutable std::optional<double> norm_;  // Of the values, once asked for.
   Vector trained_from_;  // The values as training found them, once a merge has changed them.
   bool training_ = false;
   std::uint64_t age_ = 0;

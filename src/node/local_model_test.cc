@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -56,6 +58,26 @@ TEST(LocalModel, ASavedOneGoesOnInTheMiddleOfTraining) {
   EXPECT_EQ(again.values(), (Vector{2, 9}));
   ByteReader once_more(saved);
   EXPECT_FALSE(load_fields(other, once_more).ok());
+}
+
+TEST(LocalModel, ItsNormFollowsItsValues) {
+  LocalModel model({3, 4});
+  EXPECT_EQ(model.norm(), 5);
+  model.begin_training();
+  model.end_training({6, 8}, 0);
+  EXPECT_EQ(model.norm(), 10);
+  model.to_merge()[0] = 0;
+  EXPECT_EQ(model.norm(), 8);
+}
+
+TEST(LocalModel, ASavedOneThatIsNotFiniteIsRefused) {
+  for (const float value : {std::nanf(""), HUGE_VALF}) {
+    LocalModel model({1, value}), again({0, 0});
+    Bytes saved;
+    save_fields(model, saved);
+    ByteReader in(saved);
+    EXPECT_FALSE(load_fields(again, in).ok());
+  }
 }
 
 }  // namespace

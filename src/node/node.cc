@@ -1,10 +1,14 @@
 #include "node/node.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "base/check.h"
+#include "math/vector_ops.h"
+#include "sharing/doubt.h"
 
 namespace tessera {
 
@@ -25,7 +29,7 @@ Node::Node(NodeParts parts)
 
 void Node::handle(Event event, Env& env) {
   CHECK(env_ == nullptr);
-  if (finished_) return;
+  if (finished_ || diverged_) return;
   env_ = &env;
   std::visit([this](auto& what) { on(std::move(what)); }, event);
   env_ = nullptr;
@@ -41,18 +45,23 @@ void Node::on(Woke) {
 
 void Node::on(Trained trained) {
   model_.end_training(std::move(trained.model), trained.loss);
+  diverged_ = !(model_.norm() <= kNormMax);
+  if (diverged_) return;
   protocol_->on_trained(*this);
 }
 
 void Node::on(Arrived arrived) {
+  const NodeId from = arrived.from;
   Result<Message> message = decode(*arrived.payload.bytes);
-  if (!message.ok()) return refuse(message.error().kind);
-  if (message->envelope.run != run_) return refuse("run");
+  if (!message.ok()) return refuse(from, message.error().kind);
+  if (message->envelope.run != run_) return refuse(from, "run");
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
-  if (message->envelope.sender != arrived.from) return refuse("sender");
+  if (message->envelope.sender != from) return refuse(from, "sender");
   Result<Share> share = sharing_->admit(std::move(message->share));
-  if (!share.ok()) return refuse(share.error().kind);
-  protocol_->on_share(*this, arrived.from, message->heading, *std::move(share));
+  if (!share.ok()) return refuse(from, share.error().kind);
+  const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
+  if (const auto why = doubt(share->values, own); !why.empty()) return refuse(from, why);
+  protocol_->on_share(*this, from, message->heading, *std::move(share));
 }
 
 void Node::train() {
@@ -102,8 +111,21 @@ void Node::wake_after(Duration delay) {
   env_->wake_after(delay);
 }
 
-void Node::refuse(std::string_view reason) {
-  ++refusals_[std::string(reason)];
+void Node::refuse(NodeId from, std::string_view reason) {
+  ++refusals_[std::string(reason)][from];
+}
+
+Node::Counts Node::refusals() const {
+  Counts counts;
+  for (const auto& [reason, senders] : refusals_)
+    for (const auto& [from, count] : senders) counts[reason] += count;
+  return counts;
+}
+
+bool Node::is_ordinary(std::string_view refusal) {
+  constexpr std::array<std::string_view, 5> kWords = {"late", "early", "duplicate", "stale",
+                                                      "unasked"};
+  return std::find(kWords.begin(), kWords.end(), refusal) != kWords.end();
 }
 
 void Node::note(std::string_view what, std::uint64_t times) {
@@ -111,6 +133,8 @@ void Node::note(std::string_view what, std::uint64_t times) {
 }
 
 void Node::fields(Archive& archive) {
+  if (archive.loading()) diverged_ = false;
+  CHECK(!diverged_);
   archive(model_, packed_, sent_, finished_, refusals_, notes_);
   sharing_->fields(archive);
   protocol_->fields(archive);
@@ -120,8 +144,9 @@ void Node::fields(Archive& archive) {
 
 bool Node::admits_what_is_kept() const {
   const std::vector<const Share*> kept = protocol_->kept();
-  return std::all_of(kept.begin(), kept.end(),
-                     [this](const Share* share) { return sharing_->admit(*share).ok(); });
+  return std::all_of(kept.begin(), kept.end(), [this](const Share* share) {
+    return std::isfinite(squared_norm(share->values)) && sharing_->admit(*share).ok();
+  });
 }
 
 }  // namespace tessera

@@ -41,14 +41,26 @@ class Node {
   const Vector& model() const { return model_.values(); }
   std::uint64_t age() const { return model_.age(); }  // Trainings the model has seen.
   Round rounds_done() const { return protocol_->rounds_done(); }
+  // Of those, how many it passed over without training, to catch up with the others.
+  Round rounds_skipped() const { return protocol_->rounds_skipped(); }
   bool finished() const { return finished_; }
+  // Training has made its model one that cannot learn any more: not finite, or longer than
+  // kNormMax. It handles nothing from then on, so nobody is told of it, and is never saved. Whoever
+  // drives it says so and ends the run, or goes back to what was saved last.
+  bool diverged() const { return diverged_; }
   bool training() const { return model_.training(); }
   float last_loss() const { return model_.last_loss(); }
   // Messages turned away, by the reason's one word, and other things worth counting (a peer that
   // missed a round, ...), likewise.
   using Counts = std::map<std::string, std::uint64_t, std::less<>>;
-  const Counts& refusals() const { return refusals_; }
+  Counts refusals() const;
   const Counts& notes() const { return notes_; }
+  // The refusals again: by the reason's word, how many of whose messages.
+  using CountsBySender = std::map<std::string, std::map<NodeId, std::uint64_t>, std::less<>>;
+  const CountsBySender& refusals_by_sender() const { return refusals_; }
+  // Whether honest messages are turned away under this word too, because of when they come. Any
+  // other says that the sender is broken, hostile, or set up otherwise than we are.
+  static bool is_ordinary(std::string_view refusal);
   std::string waiting_for() const { return finished_ ? "" : protocol_->waiting_for(); }
 
   // The verbs, for protocols; only while handling an event.
@@ -69,7 +81,7 @@ class Node {
   void wake_after(Duration delay);
   Instant now() const;
   void finish() { finished_ = true; }
-  void refuse(std::string_view reason);
+  void refuse(NodeId from, std::string_view reason);
   void note(std::string_view what, std::uint64_t times = 1);
   const Random& random() const { return random_; }
 
@@ -92,9 +104,11 @@ class Node {
 
   Env* env_ = nullptr;  // Set while an event is handled.
   bool finished_ = false;
+  bool diverged_ = false;
   std::uint64_t packed_ = 0;  // Packs so far: they name the fork each one draws from.
   std::uint64_t sent_ = 0;    // Encoded shares so far, likewise.
-  Counts refusals_, notes_;
+  CountsBySender refusals_;
+  Counts notes_;
 };
 
 }  // namespace tessera

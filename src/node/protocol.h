@@ -31,6 +31,8 @@ class Protocol {
 
   // Rounds completed, for whoever measures; asynchronous protocols count trainings.
   virtual Round rounds_done() const = 0;
+  // Rounds among them that were passed over without training, to catch up with the others.
+  virtual Round rounds_skipped() const { return 0; }
   // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for nobody.
   virtual std::string waiting_for() const { return {}; }
   // Whether it can send a model that comes in several pieces.

@@ -39,8 +39,8 @@ void Broadcast::average(Node& node) {
 
 void Broadcast::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
-    return node.refuse("stranger");
-  if (!copies_.put({from, 0, heading.age}, std::move(share))) node.refuse("late");
+    return node.refuse(from, "stranger");
+  if (!copies_.put({from, 0, heading.age}, std::move(share))) node.refuse(from, "late");
 }
 
 void Broadcast::fields(Archive& archive) {

@@ -53,19 +53,19 @@ void Pairs::ask(Node& node) {
 
 void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
-    return node.refuse("stranger");
+    return node.refuse(from, "stranger");
   if (heading.own == kAsks) return answer(node, from, heading.round, share);
-  if (!open_ || open_->to != from || open_->number != heading.round) return node.refuse("late");
+  if (!open_ || open_->to != from || open_->number != heading.round) return node.refuse(from, "late");
   open_.reset();
   move_halfway(node, share);
 }
 
 void Pairs::answer(Node& node, NodeId from, Round number, const Share& question) {
-  if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse("unasked");
+  if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse(from, "unasked");
   // A question that came twice would pull twice. One that is older than the last is taken: whoever
   // starts from nothing numbers from zero again.
   const auto [last, first_time] = answered_.emplace(from, number);
-  if (!first_time && last->second == number) return node.refuse("duplicate");
+  if (!first_time && last->second == number) return node.refuse(from, "duplicate");
   last->second = number;
   const Heading heading = node.heading(number, options_.graph->degree(node.id()));
   node.send(heading, node.pack_whole(), std::span(&from, 1));

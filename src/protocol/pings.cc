@@ -36,7 +36,7 @@ void Pings::on_trained(Node& node) {
 
 void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (heading.own == kAsks && pong_.bytes) node.send(pong_, from);
-  if (!pending_.put({from, 0, heading.age}, std::move(share))) node.refuse("late");
+  if (!pending_.put({from, 0, heading.age}, std::move(share))) node.refuse(from, "late");
 }
 
 void Pings::fields(Archive& archive) {

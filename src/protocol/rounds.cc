@@ -47,14 +47,14 @@ void Rounds::on_trained(Node& node) {
 void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   const Round round = heading.round;
   welcome_back(node, from, round);
-  if (round < round_) return node.refuse("late");
-  if (too_early(round)) return node.refuse("early");
+  if (round < round_) return node.refuse(from, "late");
+  if (too_early(round)) return node.refuse(from, "early");
   const bool expected = round == round_
                             ? std::binary_search(sources(node).begin(), sources(node).end(), from)
                             : meetings_->meet(from, node.id(), round);
-  if (!expected) return node.refuse("stranger");
+  if (!expected) return node.refuse(from, "stranger");
   Told told{heading.degree, std::move(share)};
-  if (!heard_[round].emplace(from, std::move(told)).second) return node.refuse("duplicate");
+  if (!heard_[round].emplace(from, std::move(told)).second) return node.refuse(from, "duplicate");
   if (!told_) return;
   if (left_behind()) return join_the_others(node);
   finish_round_if_all_heard(node);

@@ -50,8 +50,9 @@ void Scatter::scatter(Node& node) {
 }
 
 void Scatter::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+  if (from >= options_.nodes) return node.refuse(from, "stranger");
   const std::uint32_t piece = node.piece_of(share);
-  if (!pending_.put({from, piece, heading.age}, std::move(share))) node.refuse("late");
+  if (!pending_.put({from, piece, heading.age}, std::move(share))) node.refuse(from, "late");
 }
 
 void Scatter::fold_in_and_train(Node& node) {

@@ -41,6 +41,7 @@ struct OneNodeOptions {
   std::string topology = "line";
   std::string protocol = "dpsgd:rounds=2";
   std::string sharing = "full";
+  std::string codec = "raw32+f32";
 };
 
 // One node of a world, two parameters, messages as bytes.
@@ -52,7 +53,7 @@ struct OneNode {
                         .topology = how.topology,
                         .protocol = how.protocol,
                         .sharing = how.sharing,
-                        .codec = "raw32+f32"})),
+                        .codec = how.codec})),
         node(make()) {}
 
   Node make() const { return std::move(*make_node(plan, id, {0, 0}, {})); }
@@ -100,6 +101,11 @@ struct OneNode {
     return found == counts.end() ? 0 : found->second;
   }
   std::uint64_t refused(std::string_view reason) const { return count(node.refusals(), reason); }
+  std::uint64_t refused_of(NodeId from, std::string_view reason) const {
+    const auto found = node.refusals_by_sender().find(reason);
+    if (found == node.refusals_by_sender().end() || found->second.count(from) == 0) return 0;
+    return found->second.at(from);
+  }
   std::uint64_t noted(std::string_view what) const { return count(node.notes(), what); }
 
   NodeId id;

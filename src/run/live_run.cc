@@ -178,8 +178,11 @@ void LiveRun::write_results(const std::string& command) {
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = digest_of(node.model()),
                   .command = command};
-  for (const Node::Counts* counts : {&node.refusals(), &node.notes()})
-    for (const auto& [word, count] : *counts) summary.refusals[word] += count;
+  for (const auto& [word, senders] : node.refusals_by_sender())
+    for (const auto& [from, count] : senders)
+      summary.refusals[Node::is_ordinary(word) ? word : fmt::format("{} of node {}", word, from)] +=
+          count;
+  for (const auto& [word, count] : node.notes()) summary.refusals[word] += count;
   folder_.write_summary(to_json(summary));
 }
 

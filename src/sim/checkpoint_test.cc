@@ -101,6 +101,15 @@ class Damage {
   Random random_;
 };
 
+// A while; a damaged value may be one that no model learns from, and then the run ends and says so.
+void go_on(Simulation& simulation) {
+  try {
+    for (int step = 0; step < 60 && simulation.step(); ++step) (void)simulation.sent(0);
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("has diverged by round"), std::string_view::npos);
+  }
+}
+
 TEST(Checkpoint, DoesNoHarmWhenDamaged) {
   std::uint64_t refused = 0, ran = 0;
   for (const ToyWorldOptions& options : busy_worlds()) {
@@ -122,8 +131,7 @@ TEST(Checkpoint, DoesNoHarmWhenDamaged) {
         continue;
       }
       ++ran;
-      for (int step = 0; step < 60 && other.simulation->step(); ++step)
-        (void)other.simulation->sent(0);
+      go_on(*other.simulation);
       EXPECT_TRUE(other.simulation->ledger().balances()) << name_of(options) << " " << i;
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/divergence.h"
 #include "sim/consistency.h"
 
 namespace tessera {
@@ -197,6 +198,7 @@ NodeProgress::Standing Simulation::standing(NodeId node) const {
 void Simulation::tell(Observer* observer) {
   std::vector<RoundDone> done;
   for (const NodeId id : shard_.touched()) {
+    refuse_divergence(node(id), now_);
     progress_.note(id, standing(id));
     if (progress_.tell(id)) done.push_back({id, progress_.rounds(id)});
   }

@@ -66,7 +66,8 @@ class Simulation {
 
   void start();          // Hands every node its Started.
   Instant next() const;  // When step() will take us; kNever when nothing is left to do.
-  // Handles the next instant's events; false when none are left.
+  // Handles the next instant's events; false when none are left. Throws std::runtime_error when a
+  // node's model has diverged.
   bool step() { return step_for(nullptr); }
   bool step(Observer& observer) { return step_for(&observer); }
 
