@@ -4,23 +4,30 @@
 // meets and in the weights.
 //
 // With patience, nobody waits for ever. A peer that has not told by the deadline has missed the
-// round: its weight is the node's own, and it is not waited for again before something is heard
-// from it. A node that finds that the others have gone on without it, because it was slow, cut off
-// or restarted, skips the rounds in between and joins them in theirs.
+// round: its weight is the node's own, and it is not waited for again before it keeps up
+// (misses.h). A node that finds that the others have gone on without it, because it was slow, cut
+// off or restarted, skips rounds and joins them in theirs.
+//
+// What round the others are in is their word, and one of them may lie. So it takes more than half
+// of all peers, silent ones counted, to move a node on, and it moves kStepMax rounds at a time,
+// training in between: nobody can be talked to the end of a run. What it skipped is counted.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "node/node.h"
 #include "node/protocol.h"
+#include "protocol/heard.h"
 #include "protocol/meetings.h"
+#include "protocol/misses.h"
 #include "protocol/patience.h"
 
 namespace tessera {
+
+inline constexpr Round kStepMax = 256;
 
 enum class Weights {
   kMetropolisHastings,  // 1 / (max(own degree, sender's degree) + 1): doubly stochastic on any
@@ -44,52 +51,40 @@ class Rounds final : public Protocol {
   void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }
+  Round rounds_skipped() const override { return skipped_; }
   std::string waiting_for() const override;
 
   void fields(Archive& archive) override;
-  std::vector<const Share*> kept() const override;
+  std::vector<const Share*> kept() const override { return heard_.shares(); }
 
  private:
-  // A peer's share of a round, and how many peers it told it to.
-  struct Told {
-    std::uint32_t degree = 0;
-    Share share{};
-    void fields(Archive& archive) { archive(degree, share); }
-  };
-  struct Miss {
-    Round round = 0;
-    Instant told{};  // When we had told our own share of it.
-    void fields(Archive& archive) {
-      archive(round, told);
-      archive.require(is_plausible(told), "a saved miss was at no moment");
-    }
-  };
-
   const std::vector<NodeId>& sources(const Node& node);
-  bool too_early(Round round) const;
-  void welcome_back(Node& node, NodeId from, Round round);
+  bool expects(const Node& node, NodeId from, Round round);
+  std::size_t kept_max() const;  // Rounds of one peer.
+  bool too_early(NodeId from, Round round) const;
+  void hear_late(Node& node, NodeId from, Round round);
   bool all_heard(Node& node);
   bool finish_round_if_all_heard(Node& node);
   void wait_for_peers(Node& node);
   void finish_round(Node& node);
   void begin_round(Round round);
 
-  Round round_of_most() const;
-  bool left_behind() const;
-  void join_the_others(Node& node);
+  Round round_of_most(const Node& node);
+  bool left_behind(const Node& node);
+  void skip_to_the_others(Node& node);
 
   std::shared_ptr<const Meetings> meetings_;
   RoundsOptions options_;
   Round round_ = 0;    // The one under way; as many are done.
   bool told_ = false;  // Trained and sent this round.
-  // By round, then by sender: sums run in the order of senders, not of arrival.
-  std::map<Round, std::map<NodeId, Told>> heard_;
+  Round skipped_ = 0;  // Of those done, how many without training.
+  Heard heard_;
   std::vector<NodeId> sources_;  // Who tells us this round; asked for when first needed.
   bool sources_known_ = false;
 
   Patience patience_;
   Instant told_at_{}, deadline_{};
-  std::map<NodeId, Miss> missed_;  // Peers that are not waited for, and what they missed.
+  Misses misses_;
 };
 
 }  // namespace tessera

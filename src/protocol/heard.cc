@@ -1,0 +1,53 @@
+#include "protocol/heard.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace tessera {
+
+bool Heard::put(NodeId from, Round round, Told told) {
+  return rounds_[round].emplace(from, std::move(told)).second;
+}
+
+std::size_t Heard::keep_newest(NodeId from, std::size_t most) {
+  const std::size_t kept = rounds_of(from);
+  std::size_t forgotten = 0;
+  for (auto at = rounds_.begin(); at != rounds_.end() && kept - forgotten > most;) {
+    forgotten += at->second.erase(from);
+    at = at->second.empty() ? rounds_.erase(at) : std::next(at);
+  }
+  return forgotten;
+}
+
+const Heard::BySender& Heard::of(Round round) const {
+  static const BySender kNobody;
+  const auto found = rounds_.find(round);
+  return found == rounds_.end() ? kNobody : found->second;
+}
+
+std::size_t Heard::rounds_of(NodeId from) const {
+  return static_cast<std::size_t>(
+      std::count_if(rounds_.begin(), rounds_.end(),
+                    [from](const auto& round) { return round.second.count(from) > 0; }));
+}
+
+std::optional<Round> Heard::reached_by_most(std::size_t voices) const {
+  std::map<NodeId, Round> newest;
+  for (const auto& [round, senders] : rounds_)
+    for (const auto& [from, told] : senders) newest[from] = round;
+  if (newest.size() <= voices / 2) return std::nullopt;
+  std::vector<Round> reached;
+  for (const auto& [from, round] : newest) reached.push_back(round);
+  std::sort(reached.begin(), reached.end(), std::greater<>());
+  return reached[voices / 2];
+}
+
+std::vector<const Share*> Heard::shares() const {
+  std::vector<const Share*> all;
+  for (const auto& [round, senders] : rounds_)
+    for (const auto& [from, told] : senders) all.push_back(&told.share);
+  return all;
+}
+
+}  // namespace tessera
