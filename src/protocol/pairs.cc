@@ -18,7 +18,9 @@ void move_halfway(Node& node, const Share& share) {
 
 void Pairs::on_start(Node& node) {
   if (!options_.ending.begin(node, done_)) return;
-  open_.reset();  // After a crash: an answer from before would meet another model.
+  // After a crash: an answer from before would meet another model, and so would a question.
+  open_.reset();
+  for (auto& [from, asker] : askers_) asker.waiting.reset();
   ask_and_train(node);
 }
 
@@ -29,6 +31,7 @@ void Pairs::on_wake(Node& node) {
 void Pairs::on_trained(Node& node) {
   ++done_;
   if (options_.ending.reached(node, done_)) return node.finish();
+  answer_those_waiting(node);
   ask_and_train(node);
 }
 
@@ -54,22 +57,47 @@ void Pairs::ask(Node& node) {
 void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse(from, "stranger");
-  if (heading.own == kAsks) return answer(node, from, heading.round, share);
-  if (!open_ || open_->to != from || open_->number != heading.round) return node.refuse(from, "late");
+  if (heading.own == kAsks) return hear_question(node, from, heading.round, std::move(share));
+  if (!open_ || open_->to != from || open_->number != heading.round)
+    return node.refuse(from, "late");
   open_.reset();
   move_halfway(node, share);
 }
 
-void Pairs::answer(Node& node, NodeId from, Round number, const Share& question) {
+// A question that came twice would pull twice. One that is older than the last is taken: whoever
+// starts from nothing numbers from zero again.
+void Pairs::hear_question(Node& node, NodeId from, Round number, Share question) {
   if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse(from, "unasked");
-  // A question that came twice would pull twice. One that is older than the last is taken: whoever
-  // starts from nothing numbers from zero again.
-  const auto [last, first_time] = answered_.emplace(from, number);
-  if (!first_time && last->second == number) return node.refuse(from, "duplicate");
-  last->second = number;
+  Asker& asker = askers_[from];
+  if (asker.answered == number || (asker.waiting && asker.waiting->number == number))
+    return node.refuse(from, "duplicate");
+  if (!asker.had_its_turn) return answer(node, from, number, question);
+  if (asker.waiting) node.refuse(from, "stale");  // The one before; it was given up.
+  asker.waiting = Waiting{number, std::move(question)};
+}
+
+void Pairs::answer(Node& node, NodeId from, Round number, const Share& question) {
+  Asker& asker = askers_[from];
+  asker.answered = number;
+  asker.had_its_turn = true;
   const Heading heading = node.heading(number, options_.graph->degree(node.id()));
   node.send(heading, node.pack_whole(), std::span(&from, 1));
   move_halfway(node, question);
+}
+
+void Pairs::answer_those_waiting(Node& node) {
+  for (auto& [from, asker] : askers_) {
+    asker.had_its_turn = false;
+    if (const auto waiting = std::exchange(asker.waiting, std::nullopt))
+      answer(node, from, waiting->number, waiting->share);
+  }
+}
+
+std::vector<const Share*> Pairs::kept() const {
+  std::vector<const Share*> shares;
+  for (const auto& [from, asker] : askers_)
+    if (asker.waiting) shares.push_back(&asker.waiting->share);
+  return shares;
 }
 
 }  // namespace tessera

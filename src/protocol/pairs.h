@@ -7,6 +7,9 @@
 //
 // One exchange is under way per asker. An answer that does not come is given up, and asking goes on
 // with another neighbour.
+//
+// A node answers each neighbour once per training of its own; the next question waits for the
+// training's end. Otherwise whoever asks without pause would move it all the way to any model.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +42,8 @@ class Pairs final : public Protocol {
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 
-  void fields(Archive& archive) override { archive(done_, asked_, open_, answered_); }
+  void fields(Archive& archive) override { archive(done_, asked_, open_, askers_); }
+  std::vector<const Share*> kept() const override;
 
  private:
   struct Question {
@@ -52,15 +56,29 @@ class Pairs final : public Protocol {
     }
   };
 
+  struct Waiting {
+    Round number = 0;
+    Share share{};
+    void fields(Archive& archive) { archive(number, share); }
+  };
+  struct Asker {
+    std::optional<Round> answered{};   // Its last question that was.
+    bool had_its_turn = false;         // Answered since we last trained.
+    std::optional<Waiting> waiting{};  // What it asked since.
+    void fields(Archive& archive) { archive(answered, had_its_turn, waiting); }
+  };
+
   void ask_and_train(Node& node);
   void ask(Node& node);
+  void hear_question(Node& node, NodeId from, Round number, Share question);
   void answer(Node& node, NodeId from, Round number, const Share& question);
+  void answer_those_waiting(Node& node);
 
   PairsOptions options_;
   Round done_ = 0;   // Trainings.
   Round asked_ = 0;  // Questions so far; a heading's round is its question's number.
   std::optional<Question> open_;
-  std::map<NodeId, Round> answered_;  // The last question of each who asked.
+  std::map<NodeId, Asker> askers_;
 };
 
 }  // namespace tessera

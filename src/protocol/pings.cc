@@ -29,18 +29,24 @@ void Pings::on_trained(Node& node) {
   }
   node.merge(pending_.evenly_weighted());
   pending_.clear();
+  pongs_.clear();
   ++done_;
   if (options_.ending.reached(node, done_)) return node.finish();
   node.train();
 }
 
 void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
-  if (heading.own == kAsks && pong_.bytes) node.send(pong_, from);
+  if (from >= options_.nodes) return node.refuse(from, "stranger");
+  if (heading.own == kAsks && pong_.bytes) {
+    if (pongs_[from] == kPongsMax) return node.refuse(from, "too-often");
+    ++pongs_[from];
+    node.send(pong_, from);
+  }
   if (!pending_.put({from, 0, heading.age}, std::move(share))) node.refuse(from, "late");
 }
 
 void Pings::fields(Archive& archive) {
-  archive(done_, pong_, pending_);
+  archive(done_, pong_, pongs_, pending_);
 }
 
 }  // namespace tessera

@@ -3,11 +3,15 @@
 // arrived is averaged after the next training, the newest of each sender, all alike. Nothing is
 // ever taken back, so a slow link goes on sending models long out of date.
 //
+// A peer is answered kPongsMax times per training of our own at most. An honest one pings once per
+// training of its own, or a few times where the draws fall on the same peer.
+//
 // In the released code a queued ping could turn into a pong and a pong into a ping, because both
 // looked at one flag. Here they do not.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "node/node.h"
@@ -16,6 +20,8 @@
 #include "protocol/pending.h"
 
 namespace tessera {
+
+inline constexpr std::uint32_t kPongsMax = 16;
 
 struct PingsOptions {
   std::uint32_t nodes = 0;
@@ -40,6 +46,7 @@ class Pings final : public Protocol {
   PingsOptions options_;
   Round done_ = 0;
   Payload pong_;  // The model after the last training. Before the first there is none to send.
+  std::map<NodeId, std::uint32_t> pongs_;  // How many were sent to whom since the last training.
   Pending pending_;
 };
 
