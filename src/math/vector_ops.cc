@@ -6,9 +6,6 @@
 // foreach_target.h must come first.
 #include <hwy/highway.h>
 
-#include <array>
-#include <numeric>
-
 #include "base/check.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -85,6 +82,20 @@ void DivideByCopies(float* sum, const std::uint32_t* copies, std::size_t count) 
       [&](std::size_t i) { sum[i] /= static_cast<float>(copies[i]); });
 }
 
+// Nothing but the loop: the compiler makes the most of it for each target.
+double SquaredNorm(const float* x, std::size_t count) {
+  constexpr std::size_t kSums = 16;
+  double sums[kSums] = {};
+  std::size_t i = 0;
+  for (; i + kSums <= count; i += kSums)
+    for (std::size_t k = 0; k < kSums; ++k)
+      sums[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
+  for (; i < count; ++i) sums[i % kSums] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  return sum;
+}
+
 }  // namespace tessera::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -96,6 +107,7 @@ HWY_EXPORT(AddScaled);
 HWY_EXPORT(Subtract);
 HWY_EXPORT(AddPull);
 HWY_EXPORT(DivideByCopies);
+HWY_EXPORT(SquaredNorm);
 
 void add(std::span<float> x, std::span<const float> y) {
   CHECK(x.size() == y.size());
@@ -147,19 +159,7 @@ void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
 }
 
 double squared_norm(std::span<const float> x) {
-  constexpr std::size_t kSums = 8;
-  std::array<double, kSums> sums{};
-  std::size_t i = 0;
-  for (; i + kSums <= x.size(); i += kSums)
-    for (std::size_t k = 0; k < kSums; ++k) {
-      const double value = x[i + k];
-      sums[k] += value * value;
-    }
-  for (; i < x.size(); ++i) {
-    const double value = x[i];
-    sums[i % kSums] += value * value;
-  }
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  return HWY_DYNAMIC_DISPATCH(SquaredNorm)(x.data(), x.size());
 }
 
 namespace plain {

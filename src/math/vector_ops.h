@@ -32,7 +32,7 @@ void divide_by_copies(std::span<float> sum,
                       std::span<const std::uint32_t> copies);  // sum /= copies
 
 // The sum of squares in double precision: finite for all finite values, and NaN or infinite where
-// one is. Value i is added to sum i mod 8, and those eight are added up in order, so that the
+// one is. Value i is added to sum i mod 16, and those are added up in order, so that the
 // compiler may use whatever SIMD there is and the bits stay the same.
 double squared_norm(std::span<const float> x);
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "base/ids.h"
 #include "base/random.h"
@@ -55,7 +57,7 @@ TEST(VectorOps, EveryTargetGivesTheSameBits) {
                    [&](V& x, C&, C&) { plain::divide_by_copies(x, copies(x)); });
 }
 
-// Eight sums and a rest; squares of the largest values are finite, and nothing hides one that is
+// Sixteen sums and a rest; squares of the largest values are finite, and nothing hides one that is
 // not.
 TEST(VectorOps, SquaredNormIsFiniteWhereAllValuesAre) {
   for (const std::size_t n : {0u, 1u, 7u, 8u, 9u, 16u, 1001u}) {
@@ -65,6 +67,19 @@ TEST(VectorOps, SquaredNormIsFiniteWhereAllValuesAre) {
       Vector x(n, 1.0f);
       x[i] = i % 2 ? std::nanf("") : -std::numeric_limits<float>::infinity();
       EXPECT_FALSE(std::isfinite(squared_norm(x)));
+    }
+  }
+}
+
+TEST(VectorOps, SquaredNormHasTheSameBitsOnEveryTarget) {
+  for (const std::size_t n : {1u, 8u, 15u, 16u, 33u, 1001u}) {
+    const Vector x = random_vector(n, Random(4));
+    double sums[16] = {};
+    for (std::size_t i = 0; i < n; ++i) sums[i % 16] += static_cast<double>(x[i]) * x[i];
+    const double expected = std::accumulate(std::begin(sums), std::end(sums), 0.0);
+    for (const std::string& target : simd_targets()) {
+      const UseSimdTarget forced(target);
+      EXPECT_EQ(squared_norm(x), expected) << target << " n " << n;
     }
   }
 }
