@@ -61,6 +61,10 @@ class Node {
   // Whether honest messages are turned away under this word too, because of when they come. Any
   // other says that the sender is broken, hostile, or set up otherwise than we are.
   static bool is_ordinary(std::string_view refusal);
+  // The values a share of these coordinates would have, were this the node's model.
+  Vector told_of(std::span<const float> model, const Coordinates& coordinates) const {
+    return sharing_->told_of(model, coordinates);
+  }
   std::string waiting_for() const { return finished_ ? "" : protocol_->waiting_for(); }
 
   // The verbs, for protocols; only while handling an event.

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "base/check.h"
+
 namespace tessera {
 
 std::shared_ptr<const Rule> rule_or(const SharingContext& context, std::string_view fallback) {
@@ -39,6 +41,18 @@ Result<Share> admit_for_averaging(Share share, std::uint32_t dimension) {
     return Error{"count",
                  fmt::format("{} values came for {} coordinates", share.values.size(), expected)};
   return share;
+}
+
+Vector values_at(std::span<const float> vector, const Coordinates& coordinates) {
+  CHECK(!std::holds_alternative<Fragment>(coordinates));
+  if (std::holds_alternative<Everything>(coordinates)) return {vector.begin(), vector.end()};
+  const auto* const drawn = std::get_if<Drawn>(&coordinates);
+  const Indices indices = drawn ? draw_indices(*drawn, static_cast<std::uint32_t>(vector.size()))
+                                : std::get<Listed>(coordinates).indices;
+  Vector values;
+  values.reserve(indices.size());
+  for (const std::uint32_t i : indices) values.push_back(vector[i]);
+  return values;
 }
 
 }  // namespace tessera

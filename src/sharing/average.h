@@ -21,4 +21,7 @@ void average(const Rule& rule, std::span<float> x, std::span<const Contribution>
 // fewer values than coordinates.
 Result<Share> admit_for_averaging(Share share, std::uint32_t dimension);
 
+// The values of a vector at coordinates that are no fragment's.
+Vector values_at(std::span<const float> vector, const Coordinates& coordinates);
+
 }  // namespace tessera

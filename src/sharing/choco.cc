@@ -74,6 +74,12 @@ class Choco final : public Sharing {
     add_scaled(model, step_, gap);
   }
 
+  Vector told_of(std::span<const float> model, const Coordinates& coordinates) const override {
+    Vector difference(dimension_);
+    subtract(model, copy_, difference);
+    return values_at(difference, coordinates);
+  }
+
   void fields(Archive& archive) override {
     for (Vector* vector : {&copy_, &sum_, &told_}) archive.same_length(*vector);
   }

@@ -31,10 +31,17 @@ class Fragments final : public Sharing {
       Share& share = shares.emplace_back();
       share.dimension = layout_->key().dimension;
       share.coordinates = Fragment{id, layout_->count(), layout_->key().seed};
-      share.values.resize(indices.size());
-      for (std::size_t i = 0; i < indices.size(); ++i) share.values[i] = model[indices[i]];
+      share.values = told_of(model, share.coordinates);
     }
     return shares;
+  }
+
+  Vector told_of(std::span<const float> model, const Coordinates& coordinates) const override {
+    const std::span<const std::uint32_t> indices =
+        layout_->fragment(std::get<Fragment>(coordinates).id);
+    Vector values(indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) values[i] = model[indices[i]];
+    return values;
   }
 
   Result<Share> admit(Share share) const override {

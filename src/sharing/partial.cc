@@ -136,6 +136,12 @@ class Partial final : public Sharing {
     transform_->forward(model, start_);
   }
 
+  Vector told_of(std::span<const float> model, const Coordinates& coordinates) const override {
+    Vector coefficients(dimension_);
+    transform_->forward(model, coefficients);
+    return values_at(coefficients, coordinates);
+  }
+
   std::uint32_t pieces() const override { return options_.pieces; }
   std::uint32_t piece_of(const Share& share) const override {
     return options_.pieces == 1 ? 0 : cut_(std::get<Listed>(share.coordinates).indices.front());
@@ -228,6 +234,10 @@ std::unique_ptr<Sharing> make_partial(Options& options, const SharingContext& co
   partial.full_above = options.number("full_above", full_above, above(0));
   partial.pieces = static_cast<std::uint32_t>(options.integer("pieces", 1, between(1, 1e4)));
   partial.rule = rule_or(context, partial.pieces > 1 ? "present" : "gaps");
+  if (partial.pieces > 1 && partial.rule->compares_peers())
+    options.refuse("pieces",
+                   "the run's rule compares whole copies, and pieces have different coordinates: "
+                   "use pieces=1, or a rule by coordinate (trimmed, median)");
   partial.seed = Random(context.seed).fork("pieces").bits64();
   return std::make_unique<Partial>(
       context.dimension, make_transform(transform, options, context.dimension), std::move(partial));

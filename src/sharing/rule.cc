@@ -24,6 +24,28 @@ constexpr std::array kRules = {
              .usage = "trimmed:drop=1",
              .summary = "mean of the copies present without the largest and smallest of them",
              .make = make_trimmed_rule},
+    RuleKind{.name = "clipped",
+             .usage = "clipped:radius=auto,hostile=1",
+             .summary = "ClippedGossip: weighted mean, with each peer's pull no longer than the "
+                        "radius; auto: the farthest peer's but for so many hostile ones",
+             .make = make_clipped_rule},
+    RuleKind{.name = "geometric",
+             .usage = "geometric:iterations=8,smooth=0.1",
+             .summary = "geometric median of the copies, own included, by smoothed Weiszfeld steps",
+             .make = make_geometric_rule},
+    RuleKind{.name = "krum",
+             .usage = "krum:hostile=1",
+             .summary = "the copy that is nearest to all but so many others, own included",
+             .make = make_krum_rule},
+    RuleKind{.name = "multikrum",
+             .usage = "multikrum:hostile=1",
+             .summary = "mean of all but so many copies, the nearest to the others",
+             .make = make_multikrum_rule},
+    RuleKind{.name = "nnm",
+             .usage = "nnm:hostile=1,then=trimmed",
+             .summary = "each copy becomes the mean of all but so many nearest to it; then another "
+                        "rule",
+             .make = make_nnm_rule},
 };
 
 OpenTable<RuleKind>& table() {

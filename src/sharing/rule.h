@@ -25,6 +25,9 @@ class Rule {
   virtual ~Rule() = default;
   // Sums run in the order of `others`. A coordinate that nobody tells stays as it is.
   virtual void average(std::span<float> x, std::span<const Copy> others) const = 0;
+  // Whether it judges a peer's copy by the others': then it needs several peers at once, each with
+  // a copy of the same vector.
+  virtual bool compares_peers() const { return false; }
 };
 
 struct RuleKind {
@@ -47,5 +50,10 @@ std::unique_ptr<Rule> make_gaps_rule(Options& options);
 std::unique_ptr<Rule> make_present_rule(Options& options);
 std::unique_ptr<Rule> make_median_rule(Options& options);
 std::unique_ptr<Rule> make_trimmed_rule(Options& options);
+std::unique_ptr<Rule> make_clipped_rule(Options& options);
+std::unique_ptr<Rule> make_geometric_rule(Options& options);
+std::unique_ptr<Rule> make_krum_rule(Options& options);
+std::unique_ptr<Rule> make_multikrum_rule(Options& options);
+std::unique_ptr<Rule> make_nnm_rule(Options& options);
 
 }  // namespace tessera

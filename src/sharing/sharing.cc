@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/table.h"
+#include "sharing/average.h"
 
 namespace tessera {
 namespace {
@@ -49,6 +50,10 @@ OpenTable<SharingKind>& table() {
 }
 
 }  // namespace
+
+Vector Sharing::told_of(std::span<const float> model, const Coordinates& coordinates) const {
+  return values_at(model, coordinates);
+}
 
 std::span<const SharingKind> sharings() {
   return table().rows();

@@ -49,6 +49,10 @@ class Sharing {
   // so the protocol sorts it.
   virtual void merge(std::span<float> model, std::span<const Contribution> others) = 0;
 
+  // The values a share of these coordinates would have, were this the model: for those who tell
+  // something else than they have.
+  virtual Vector told_of(std::span<const float> model, const Coordinates& coordinates) const;
+
   // Into how many pieces pack() cuts a model, at most, and which of them a share is. A newer share
   // of a piece makes the sender's older one of no use.
   virtual std::uint32_t pieces() const { return 1; }
