@@ -17,6 +17,7 @@
 #include "protocol/protocols.h"
 #include "run/backends.h"
 #include "sharing/sharing.h"
+#include "sim/attack.h"
 #include "sim/compute.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -64,6 +65,8 @@ constexpr std::array kKinds = {
     Kind{"networks", "how long messages take: network=…", [] { print_usage(networks()); }},
     Kind{"computes", "how long training takes: compute=…", [] { print_usage(computes()); }},
     Kind{"faults", "what goes wrong: faults=…", [] { print_usage(fault_kinds()); }},
+    Kind{"attacks", "what hostile nodes do: faults=hostile=2,attack=…",
+         [] { print_usage(attacks()); }},
     Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
     Kind{"models", "what is learnt: model=…", print_models},
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},

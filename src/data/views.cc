@@ -17,6 +17,17 @@ float Subset::get(std::size_t index, std::span<float> features) const {
   return whole_->get(indices_[index], features);
 }
 
+FlippedLabels::FlippedLabels(std::shared_ptr<const Dataset> whole, std::uint32_t classes,
+                             std::vector<bool> flipped)
+    : whole_(std::move(whole)), classes_(classes), flipped_(std::move(flipped)) {
+  CHECK(flipped_.size() == whole_->size());
+}
+
+float FlippedLabels::get(std::size_t index, std::span<float> features) const {
+  const float label = whole_->get(index, features);
+  return flipped_[index] ? static_cast<float>(classes_ - 1) - label : label;
+}
+
 Normalized::Normalized(std::shared_ptr<const Dataset> raw, Normalization normalization)
     : raw_(std::move(raw)), normalization_(normalization) {
   CHECK(normalization_.divisor > 0);

@@ -38,6 +38,21 @@ class Normalized final : public Dataset {
   Normalization normalization_;
 };
 
+// Classes counted from the other end, of some samples: what is 0 of ten says 9.
+class FlippedLabels final : public Dataset {
+ public:
+  // `flipped` has one entry per sample.
+  FlippedLabels(std::shared_ptr<const Dataset> whole, std::uint32_t classes,
+                std::vector<bool> flipped);
+  std::size_t size() const override { return whole_->size(); }
+  float get(std::size_t index, std::span<float> features) const override;
+
+ private:
+  std::shared_ptr<const Dataset> whole_;
+  std::uint32_t classes_;
+  std::vector<bool> flipped_;
+};
+
 // The option `scale` of every set of images: raw (0 to 255), unit (0 to 1) or signed (-1 to 1).
 Normalization scale_option(Options& options, std::string_view fallback);
 

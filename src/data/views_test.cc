@@ -70,6 +70,16 @@ TEST(Views, SpreadCoversTheWholeEvenly) {
   }
 }
 
+// Of eight classes 5 is 2 from the other end.
+TEST(Views, FlippedLabelsAreCountedFromTheOtherEnd) {
+  const FlippedLabels flipped(three(), 8, {true, false, true});
+  std::vector<float> x(2);
+  EXPECT_EQ(flipped.get(0, x), 2);
+  EXPECT_EQ(flipped.get(1, x), 6);
+  EXPECT_EQ(x, (std::vector<float>{1, 2}));
+  EXPECT_EQ(flipped.get(2, x), 0);
+}
+
 TEST(Views, LabelsAreTheTargets) {
   EXPECT_EQ(labels_of(*three(), {.shape = {2}, .classes = 8}),
             (std::vector<std::uint32_t>{5, 6, 7}));

@@ -110,7 +110,9 @@ PreparedProtocol prepare_pairs(Options& options, const ProtocolContext& context)
   pairs.sides = std::make_shared<const std::vector<Side>>(*std::move(sides));
   pairs.patience = options.duration("patience", std::chrono::seconds(10));
   pairs.ending = read_ending(options);
-  return make_asynchronous<Pairs>(std::move(pairs));
+  PreparedProtocol prepared = make_asynchronous<Pairs>(std::move(pairs));
+  prepared.one_by_one = true;
+  return prepared;
 }
 
 // Two forms go by the name. The default is its authors'; the other is what DivShare was compared

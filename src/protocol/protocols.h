@@ -30,6 +30,8 @@ struct PreparedProtocol {
   Instant until = kNever;  // No limit.
   // Whether a node goes on only when every peer it expects has been heard: rounds without patience.
   bool waits_for_ever = false;
+  // Whether a node averages with one peer at a time.
+  bool one_by_one = false;
 };
 
 struct ProtocolKind {

@@ -271,6 +271,9 @@ std::vector<std::string> comparison_notes(std::span<const StoredRun> runs) {
     if (run.setting("nodes") != runs[0].setting("nodes"))
       notes.push_back(fmt::format("{} has {} nodes, {} has {}", run.name, run.setting("nodes"),
                                   runs[0].name, runs[0].setting("nodes")));
+    if (const auto hostile = mean_of(run.figures("hostile_nodes")))
+      notes.push_back(fmt::format("{}: {:.0f} of {} nodes are hostile; figures are of the others",
+                                  run.name, *hostile, run.setting("nodes")));
     if (!run.finished())
       notes.push_back(fmt::format(
           "{} is not finished: its figures are those of its last evaluation; continue it with {}",

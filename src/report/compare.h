@@ -26,8 +26,8 @@ std::span<const TableFormatName> table_formats();
 // that are not finished or not comparable with the first take no part in that.
 std::string comparison_table(std::span<const StoredRun> runs, TableFormat format);
 
-// What a reader must know besides: which runs are unfinished, which have other data or another
-// model than the first, which have other seeds.
+// What a reader must know besides: which runs have hostile nodes, which are unfinished, which have
+// other data or another model than the first, which have other seeds.
 std::vector<std::string> comparison_notes(std::span<const StoredRun> runs);
 
 }  // namespace tessera

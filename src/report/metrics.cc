@@ -27,6 +27,7 @@ Json figures_of(const MetricsRow& row) {
                {"metadata_bytes_per_node", row.bytes_per_node - row.value_bytes_per_node},
                {"messages", row.messages},
                {"virtual_seconds", row.seconds}};
+  if (row.hostile > 0) json["hostile_nodes"] = row.hostile;
   if (!row.network) return json;
   const NetworkFigures& network = *row.network;
   json.update({{"rounds_min", network.rounds_min},
@@ -67,6 +68,7 @@ Json json_of(const Summary& summary) {
   }
   for (const Edge& edge : summary.edges) json["edges"].push_back({edge.a, edge.b});
   if (!summary.stragglers.empty()) json["stragglers"] = summary.stragglers;
+  if (!summary.hostile.empty()) json["hostile"] = summary.hostile;
   if (!summary.class_counts.empty()) json["class_counts"] = summary.class_counts;
   if (!summary.class_names.empty()) json["class_names"] = summary.class_names;
   json["refusals"] = summary.refusals;
@@ -151,8 +153,8 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
   std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",
                                     "evaluating_seconds", "rounds"};
-  // With or without a network's figures, as the first seed has them.
-  const Json figures = figures_of({.network = NetworkFigures{}});
+  // With or without hostile nodes and a network's figures, as the first seed has them.
+  const Json figures = figures_of({.hostile = 1, .network = NetworkFigures{}});
   for (const auto& [name, unused] : figures.items())
     if (runs.front().contains(name)) names.push_back(name);
   for (const std::string& name : names) {

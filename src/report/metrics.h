@@ -1,5 +1,6 @@
 // What a run measures: a row per evaluated round, and a summary at the end. Means are over nodes,
-// taken in the order of their ids; the spread is the smallest and the largest.
+// taken in the order of their ids; the spread is the smallest and the largest. Hostile nodes are
+// not counted, but for the network's figures.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,7 @@ struct MetricsRow {
   // Sent by then, per node; every node's count is taken as it completes the round.
   double bytes_per_node = 0, value_bytes_per_node = 0;
   std::uint64_t messages = 0;
+  std::uint32_t hostile = 0;  // Nodes that are not counted in all this.
   std::optional<NetworkFigures> network{};
 };
 
@@ -78,10 +80,11 @@ struct Summary {
   std::uint32_t nodes = 0;
   std::size_t parameters = 0;
   MetricsRow last{};
-  std::vector<double> node_accuracy{}, node_loss{};
+  std::vector<double> node_accuracy{}, node_loss{};  // NaN of a hostile node.
   std::vector<NodeFigures> node_figures{};
   std::vector<Edge> edges{};  // Of the first round's graph.
   std::vector<NodeId> stragglers{};
+  std::vector<NodeId> hostile{};
   std::vector<std::vector<std::uint32_t>> class_counts{};  // By node, then by class.
   std::vector<std::string> class_names{};
   std::map<std::string, std::uint64_t> refusals{};

@@ -75,7 +75,7 @@ class NodeFacts {
   void append(std::string& out, const Json& summary, std::size_t run) {
     constexpr std::array kFacts = {"node_accuracy",  "node_loss",   "node_bytes",    "node_rounds",
                                    "node_staleness", "node_queue",  "node_link_use", "edges",
-                                   "class_counts",   "class_names", "stragglers"};
+                                   "class_counts",   "class_names", "stragglers",    "hostile"};
     out += ",\"facts\":{";
     bool first = true;
     for (const char* fact : kFacts) {

@@ -6,13 +6,13 @@
 #include "node/divergence.h"
 
 namespace tessera {
-RoundLog::RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round last, OnRow on_row)
+RoundLog::RoundLog(Evaluator& evaluator, Measured measured, Round every, Round last, OnRow on_row)
     : evaluator_(evaluator),
-      nodes_(nodes),
+      measured_(std::move(measured)),
       every_(every),
       last_(last),
       on_row_(std::move(on_row)),
-      watch_(nodes) {
+      watch_(measured_.all) {
   CHECK(every_ > 0);
 }
 
@@ -21,6 +21,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   std::vector<NodeId> nodes;
   std::vector<std::span<const float>> models;
   for (const RoundDone& one : done) {
+    if (!measured_.counts(one.node)) continue;
     // Training tells first, and tells every round: nothing more is averaged with a model that is
     // lost.
     refuse_divergence(one.node, one.round, simulation.node(one.node).last_loss(), "training");
@@ -35,9 +36,9 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     const auto [node, round] = due[i];
     refuse_divergence(node, round, scores[i].loss, "test");
     Pending& pending = pending_[round];
-    pending.nodes.resize(nodes_);
+    if (pending.nodes.empty()) pending.nodes = measured_.no_rows();
     pending.nodes[node] = node_row(simulation, due[i], scores[i]);
-    if (++pending.nodes_done < nodes_) continue;
+    if (++pending.nodes_done < measured_.nodes.size()) continue;
     complete(std::move(pending.nodes), simulation);
     pending_.erase(round);
   }
@@ -45,7 +46,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
 
 void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation) {
   latest_.nodes = std::move(nodes);
-  latest_.row = row_of(latest_.nodes);
+  latest_.row = measured_.row(latest_.nodes);
   // On an ideal network there is nothing to say.
   if (simulation.network().up_rate(0) > 0) latest_.row.network = watch_.look(simulation);
   latest_.figures = watch_.by_node();
@@ -55,7 +56,7 @@ void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation
 void RoundLog::fields(Archive& archive) {
   archive(pending_, watch_);
   for (const auto& [round, pending] : pending_)
-    archive.require(pending.nodes.size() == nodes_, "a round is of another number of nodes");
+    archive.require(pending.nodes.size() == measured_.all, "a round is of another number of nodes");
 }
 
 }  // namespace tessera

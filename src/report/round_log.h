@@ -1,5 +1,5 @@
-// A row when every node has completed a round that is to be measured. Each node's model is taken as
-// that round left it, however far apart in time the nodes are.
+// A row when every honest node has completed a round that is to be measured. Each node's model is
+// taken as that round left it, however far apart in time the nodes are.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tessera {
 class RoundLog final : public RunLog {
  public:
   // Evaluates every `every` rounds and the last one.
-  RoundLog(Evaluator& evaluator, std::uint32_t nodes, Round every, Round last, OnRow on_row);
+  RoundLog(Evaluator& evaluator, Measured measured, Round every, Round last, OnRow on_row);
 
   void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
   const Latest& latest() const override { return latest_; }
@@ -32,7 +32,7 @@ class RoundLog final : public RunLog {
   void complete(std::vector<NodeRow> nodes, const Simulation& simulation);
 
   Evaluator& evaluator_;
-  std::uint32_t nodes_;
+  Measured measured_;
   Round every_, last_;
   OnRow on_row_;
   std::map<Round, Pending> pending_;

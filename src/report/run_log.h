@@ -12,6 +12,18 @@
 
 namespace tessera {
 
+// Which nodes a row is made of: the honest ones.
+struct Measured {
+  // `hostile` ascending.
+  Measured(std::uint32_t all, std::span<const NodeId> hostile);
+
+  std::uint32_t all = 0;        // Nodes of the run.
+  std::vector<NodeId> nodes{};  // Those measured, ascending.
+  bool counts(NodeId node) const;
+  std::vector<NodeRow> no_rows() const;  // Of all nodes, for those measured to be filled in.
+  MetricsRow row(std::span<const NodeRow> by_node) const;
+};
+
 using OnRow = std::function<void(const MetricsRow&)>;
 
 class RunLog : public Observer {
@@ -24,7 +36,7 @@ class RunLog : public Observer {
 
   struct Latest {
     MetricsRow row{};
-    std::vector<NodeRow> nodes{};        // What it was made of, by node.
+    std::vector<NodeRow> nodes{};  // What it was made of, by node; NaN of who is not measured.
     std::vector<NodeFigures> figures{};  // By node.
   };
   virtual const Latest& latest() const = 0;  // The last complete row.

@@ -1,5 +1,5 @@
 // A row at every so many seconds of virtual time, for protocols whose nodes have no rounds in
-// common. All nodes are evaluated as they stand, whatever they are doing.
+// common. All honest nodes are evaluated as they stand, whatever they are doing.
 #pragma once
 
 #include "report/network_watch.h"
@@ -10,7 +10,7 @@ namespace tessera {
 class TimeLog final : public RunLog {
  public:
   // At `every`, twice that, and so on up to and including `last`.
-  TimeLog(Evaluator& evaluator, std::uint32_t nodes, Duration every, Instant last, OnRow on_row);
+  TimeLog(Evaluator& evaluator, Measured measured, Duration every, Instant last, OnRow on_row);
 
   Instant next_sample() const override { return next_; }
   void sample(const Simulation& simulation) override;
@@ -22,6 +22,7 @@ class TimeLog final : public RunLog {
 
  private:
   Evaluator& evaluator_;
+  Measured measured_;
   Duration every_;
   Instant next_, last_;
   OnRow on_row_;

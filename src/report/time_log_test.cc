@@ -33,7 +33,7 @@ struct Watched {
   ToyWorld world;
   QuadraticEvaluator evaluator{world.trainer};
   std::vector<MetricsRow> rows;
-  TimeLog log{evaluator, 8, std::chrono::seconds(5), kEnd,
+  TimeLog log{evaluator, Measured(8, {}), std::chrono::seconds(5), kEnd,
               [this](const MetricsRow& row) { rows.push_back(row); }};
 };
 

@@ -1,7 +1,12 @@
+#include <fmt/format.h>
+
 #include <memory>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "base/stopwatch.h"
+#include "data/views.h"
 #include "run/lesson.h"
 
 namespace tessera {
@@ -43,12 +48,26 @@ class TimedEvaluator final : public Evaluator {
   double& seconds_;
 };
 
+void flip_labels(LoadedData& data, const Partition& partition, std::span<const NodeId> hostile) {
+  if (data.task.classes == 0)
+    throw std::invalid_argument(fmt::format(
+        "attack=label_flip: data={} has ratings and no classes: use another attack", data.name));
+  std::vector<bool> flipped(data.train->size(), false);
+  for (const NodeId node : hostile)
+    for (const std::uint32_t sample : partition.train[node]) flipped[sample] = true;
+  data.train = std::make_shared<FlippedLabels>(data.train, data.task.classes, std::move(flipped));
+}
+
 }  // namespace
 
 Learning make_lesson(const Plan& plan, unsigned threads) {
   LearningOptions options = plan.lesson.options;
   options.threads = threads;
-  return make_learning(options);
+  if (!plan.world || !plan.world->flips_labels()) return make_learning(options);
+  LoadedData data = load_data(options);
+  Partition partition = deal_data(options, data);
+  flip_labels(data, partition, plan.world->faults.hostile());
+  return make_learning(std::move(data), std::move(partition), options);
 }
 
 void measure(Learning& lesson, LessonTime& time) {

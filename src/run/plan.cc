@@ -88,6 +88,11 @@ WorldPlan read_world(const Plan& plan) {
       plan.experiment.compute,
       {.nodes = plan.nodes, .steps = plan.lesson.steps, .random = plan.root().fork("compute")});
   world.faults = make_faults(plan.experiment.faults, plan.nodes, plan.root().fork("faults"));
+  if (world.flips_labels() && !plan.lesson.needs_data)
+    throw std::invalid_argument(fmt::format(
+        "faults={}: model={} learns from no data, so there are no labels to flip: use another "
+        "attack",
+        plan.experiment.faults, plan.experiment.model));
   return world;
 }
 
@@ -101,6 +106,11 @@ SharingContext sharing_context(const Plan& plan, std::size_t dimension,
 }
 
 void refuse_contradictions(const Plan& plan) {
+  if (plan.rule && plan.rule->compares_peers() && plan.protocol.prepared.one_by_one)
+    throw std::invalid_argument(
+        fmt::format("rule={} judges peers by one another, and nodes of protocol={} average with "
+                    "one at a time: use rule=clipped:radius=1 or form=pings",
+                    plan.experiment.rule, plan.experiment.protocol));
   if (!plan.sharing->fixed_peers_only) return;
   if (plan.topology->redrawn() || !plan.protocol.kind->fixed_peers)
     throw std::invalid_argument(

@@ -65,6 +65,11 @@ struct WorldPlan {
   std::vector<NodeId> stragglers{};  // Whose links the network's line slows down, for reports.
   std::shared_ptr<const Compute> compute{};
   Faults faults{};
+
+  // Whether the hostile nodes' data is to lie.
+  bool flips_labels() const {
+    return !faults.hostile().empty() && faults.attack().kind->flips_labels;
+  }
 };
 
 struct Plan {

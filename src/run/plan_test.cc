@@ -109,6 +109,25 @@ TEST(Plan, OneNodeAloneNeedsNoPeers) {
   EXPECT_EQ(read_plan(plan.experiment).lesson.steps, 17);
 }
 
+// A rule that judges peers by one another has nothing to judge by where they come one at a time; a
+// toy has no labels.
+TEST(Plan, RefusesRulesAndAttacksThatDoNotFit) {
+  Experiment experiment = toy();
+  experiment.topology = "ring";
+  experiment.protocol = "adpsgd:form=pairwise";
+  experiment.rule = "krum";
+  EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
+  experiment.rule = "clipped:radius=1";
+  (void)read_plan(experiment);
+  experiment.protocol = "adpsgd:form=pings";
+  experiment.rule = "krum";
+  (void)read_plan(experiment);
+  experiment.faults = "hostile=1,attack=label_flip";
+  EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
+  experiment.faults = "hostile=1,attack=nan";
+  EXPECT_EQ(read_plan(experiment).world->faults.hostile().size(), 1u);
+}
+
 TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   const auto protocol = [](const char* line) {
     Experiment experiment = toy();

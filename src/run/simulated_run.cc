@@ -11,10 +11,11 @@ namespace tessera {
 namespace {
 
 std::unique_ptr<RunLog> make_log(const Plan& plan, Evaluator& evaluator, OnRow on_row) {
+  const Measured measured(plan.nodes, plan.world->faults.hostile());
   if (plan.evaluate.by_time())
-    return std::make_unique<TimeLog>(evaluator, plan.nodes, plan.evaluate.period,
+    return std::make_unique<TimeLog>(evaluator, measured, plan.evaluate.period,
                                      plan.protocol.prepared.until, std::move(on_row));
-  return std::make_unique<RoundLog>(evaluator, plan.nodes, plan.evaluate.rounds,
+  return std::make_unique<RoundLog>(evaluator, measured, plan.evaluate.rounds,
                                     plan.protocol.prepared.rounds, std::move(on_row));
 }
 
@@ -27,6 +28,8 @@ std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, 
   parts.network = make_network(plan);
   parts.compute = plan.world->compute;
   parts.faults = plan.world->faults;
+  if (plan.protocol.kind->fixed_peers && !plan.topology->redrawn())
+    parts.graph = plan.topology->graph(0);
   return std::make_unique<Simulation>(std::move(parts));
 }
 
@@ -67,15 +70,17 @@ Summary SimulatedRun::to_end() {
 
 Summary SimulatedRun::summary() const {
   const RunLog::Latest& latest = log_->latest();
-  Summary summary{.seed = plan_.seed,
-                  .nodes = plan_.nodes,
-                  .parameters = lesson_.trainer->dimension(),
-                  .last = latest.row,
-                  .edges = plan_.topology->graph(0)->edges(),
-                  .stragglers = plan_.world->stragglers,
-                  .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
-                  .peak_rss_bytes = peak_rss_bytes(),
-                  .model_digest = simulation_->model_digest()};
+  Summary summary{
+      .seed = plan_.seed,
+      .nodes = plan_.nodes,
+      .parameters = lesson_.trainer->dimension(),
+      .last = latest.row,
+      .edges = plan_.topology->graph(0)->edges(),
+      .stragglers = plan_.world->stragglers,
+      .hostile = {plan_.world->faults.hostile().begin(), plan_.world->faults.hostile().end()},
+      .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
+      .peak_rss_bytes = peak_rss_bytes(),
+      .model_digest = simulation_->model_digest()};
   for (NodeId id = 0; id < plan_.nodes; ++id)
     for (const auto& [reason, count] : simulation_->node(id).refusals())
       summary.refusals[reason] += count;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "learn/quadratic.h"
@@ -84,6 +86,50 @@ TEST(SimulatedRun, SaysWhyItIsStuck) {
   while (run.step()) {
   }
   EXPECT_THROW(run.finish(), std::runtime_error);
+}
+
+// Two of six nodes are hostile: every figure is of the other four, by rounds and by time.
+TEST(SimulatedRun, MeasuresTheHonestNodes) {
+  for (const char* protocol : {"dpsgd:rounds=6", "divshare:fanout=2,until=6s"}) {
+    for (const char* evaluate : {"every=2", "every=2s"}) {
+      if (protocol[1] == 'i' && evaluate[7] == 0) continue;  // DivShare has no rounds in common.
+      SimulatedRun run(read_plan({.nodes = "6",
+                                  .model = "quadratic:dimension=40",
+                                  .protocol = protocol,
+                                  .faults = "hostile=n1/n4,attack=random:sigma=3",
+                                  .evaluate = evaluate}),
+                       1);
+      const Summary summary = run.to_end();
+      EXPECT_EQ(summary.hostile, (std::vector<NodeId>{1, 4}));
+      EXPECT_EQ(summary.last.hostile, 2u);
+      double sum = 0;
+      for (NodeId id = 0; id < 6; ++id) {
+        EXPECT_EQ(std::isnan(summary.node_loss[id]), id == 1 || id == 4) << id;
+        if (id != 1 && id != 4) sum += summary.node_loss[id] / 4;
+      }
+      EXPECT_NEAR(summary.last.loss.mean, sum, 1e-9 * sum);
+      EXPECT_NE(to_json(summary).find("\"hostile_nodes\": 2"), std::string::npos);
+    }
+  }
+}
+
+// Ten classes in ten nodes' hands, two of which count them from the other end.
+TEST(SimulatedRun, FlipsTheLabelsOfTheHostile) {
+  const auto counts_of = [](const char* faults) {
+    SimulatedRun run(read_plan({.nodes = "6",
+                                .data = "synthetic:samples=600",
+                                .partition = "shards:per_node=2",
+                                .protocol = "dpsgd:rounds=1",
+                                .faults = faults}),
+                     1);
+    return run.to_end().class_counts;
+  };
+  const auto honest = counts_of("none"), hostile = counts_of("hostile=n1/n4,attack=label_flip");
+  for (NodeId id = 0; id < 6; ++id) {
+    auto expected = honest[id];
+    if (id == 1 || id == 4) std::reverse(expected.begin(), expected.end());
+    EXPECT_EQ(hostile[id], expected) << id;
+  }
 }
 
 TEST(SimulatedRun, TakesATrainerOfOnesOwn) {

@@ -24,6 +24,7 @@ struct ToyWorldOptions {
   std::string topology = "ring";
   std::string protocol = "dpsgd:rounds=60";
   std::string sharing = "full";
+  std::string rule = "auto";
   std::string codec = "gamma+planes";
   std::string network = "ideal";
   std::string compute = "constant:round=1s";
@@ -37,6 +38,7 @@ inline Experiment experiment_of(const ToyWorldOptions& options) {
           .topology = options.topology,
           .protocol = options.protocol,
           .sharing = options.sharing,
+          .rule = options.rule,
           .codec = options.codec,
           .network = options.network,
           .compute = options.compute,

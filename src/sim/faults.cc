@@ -25,7 +25,11 @@ constexpr std::array kFaults = {
     FaultKind{"memory", "memory=nothing",
               "what it comes back with: its last checkpoint (the default) or nothing"},
     FaultKind{"snapshot", "snapshot=10s", "how often a node saves itself"},
-    FaultKind{"heal", "heal=100s", "from when on nothing goes wrong any more"},
+    FaultKind{"heal", "heal=100s", "from when on nothing goes wrong any more, but for the hostile"},
+    FaultKind{"hostile", "hostile=2",
+              "how many nodes attack the others, drawn from the seed; or which: hostile=n3/n7"},
+    FaultKind{"attack", "hostile=2,attack=alie:z=1.5",
+              "what they do (sign_flip by default), see: tessera list attacks"},
 };
 
 // "0.1@50ms": a chance and a length of time.
@@ -71,6 +75,37 @@ double chance_below_one(Options& options, std::string_view key) {
   return chance;
 }
 
+// "n3/n7": these nodes.
+std::vector<NodeId> named_nodes(Options& options, std::uint32_t nodes) {
+  std::vector<NodeId> named;
+  for (const std::string& word : options.words("hostile", {})) {
+    const bool digits = word.size() > 1 && word.size() < 9 && word[0] == 'n' &&
+                        word.find_first_not_of("0123456789", 1) == word.npos;
+    if (!digits) options.refuse("hostile", "write how many, or which nodes, such as n3/n7");
+    named.push_back(static_cast<NodeId>(parse_integer(word.substr(1))));
+    if (named.back() >= nodes)
+      options.refuse("hostile", fmt::format("there is no node {} among {}", named.back(), nodes));
+  }
+  std::sort(named.begin(), named.end());
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  return named;
+}
+
+std::vector<NodeId> read_hostile(Options& options, std::uint32_t nodes, Random random) {
+  if (!options.has("hostile")) return {};
+  std::vector<NodeId> hostile;
+  if (options.text("hostile").starts_with('n')) {
+    hostile = named_nodes(options, nodes);
+  } else {
+    const std::int64_t count = options.integer("hostile", 0, between(0, nodes));
+    hostile = random.sample(nodes, static_cast<std::uint32_t>(count));
+    std::sort(hostile.begin(), hostile.end());
+  }
+  if (hostile.size() == nodes)
+    options.refuse("hostile", "at least one node must be honest: there is nothing to measure else");
+  return hostile;
+}
+
 Duration exponential(Random random, Duration mean) {
   // At least a millisecond: a node that crashed the moment it came back would never do anything.
   constexpr double kLongest = 4e9;  // Seconds: a century, and still a Duration.
@@ -85,7 +120,7 @@ std::span<const FaultKind> fault_kinds() {
 }
 
 Faults::Faults(FaultOptions options, std::uint32_t nodes, Random random)
-    : options_(options), random_(random), side_(nodes, false) {
+    : options_(std::move(options)), random_(random), side_(nodes, false) {
   any_ = options_.loss > 0 || options_.duplicate > 0 || options_.reorder > 0 ||
          options_.spike > 0 || options_.cut != kNever || crashes();
   // Half of the nodes, whichever they are.
@@ -158,8 +193,12 @@ Faults make_faults(std::string_view text, std::uint32_t nodes, const Random& ran
   if (faults.snapshot_every <= Duration::zero())
     options.refuse("snapshot", "it must be longer than nothing");
   if (options.has("heal")) faults.heal = Instant(options.duration("heal", {}));
+  faults.hostile = read_hostile(options, nodes, random.fork("hostile"));
+  if (options.has("attack") && faults.hostile.empty())
+    options.refuse("attack", "nobody is hostile: add hostile=2, or leave it out");
+  faults.attack = make_attack(options.text("attack", "sign_flip"));
   options.done();
-  return Faults(faults, nodes, random);
+  return Faults(std::move(faults), nodes, random);
 }
 
 }  // namespace tessera

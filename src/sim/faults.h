@@ -1,9 +1,11 @@
 // What goes wrong, drawn from the seed: messages lost, doubled or held back, the network cut in
-// two, nodes that crash and come back. A Faults decides; the Simulation carries out. Every decision
-// is a function of the seed and of what it concerns, so a run with faults repeats like any other.
+// two, nodes that crash and come back, hostile ones. A Faults decides; the Simulation carries out.
+// Every decision is a function of the seed and of what it concerns, so a run with faults repeats
+// like any other.
 //
 //   faults = "loss=0.01,duplicate=0.01,reorder=0.1@50ms,spike=0.001@5s,
-//             partition=20s/40s,crash=60s/5s,memory=checkpoint,snapshot=10s,heal=100s"
+//             partition=20s/40s,crash=60s/5s,memory=checkpoint,snapshot=10s,heal=100s,
+//             hostile=4,attack=alie"
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "sim/attack.h"
 
 namespace tessera {
 
@@ -31,7 +34,9 @@ struct FaultOptions {
   Duration up_mean{}, down_mean{};
   bool remembers = true;  // Comes back from its last snapshot, or from nothing.
   Duration snapshot_every = std::chrono::seconds(10);
-  Instant heal = kNever;  // From here on nothing goes wrong any more.
+  Instant heal = kNever;  // From here on nothing goes wrong any more; who is hostile remains so.
+  std::vector<NodeId> hostile{};  // Ascending.
+  ChosenAttack attack{};          // What they do.
 };
 
 class Faults {
@@ -40,7 +45,10 @@ class Faults {
   Faults(FaultOptions options, std::uint32_t nodes, Random random);
 
   const FaultOptions& options() const { return options_; }
-  bool any() const { return any_; }
+  bool any() const { return any_; }  // But for hostile nodes, which touch their own messages only.
+  std::span<const NodeId> hostile() const { return options_.hostile; }
+  const ChosenAttack& attack() const { return options_.attack; }
+  const Random& random() const { return random_; }
 
   // Of a message that reaches its receiver now.
   struct Fate {

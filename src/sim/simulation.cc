@@ -21,7 +21,8 @@ Simulation::Simulation(SimulationParts parts)
               .make_node = std::move(parts.make_node),
               .trainer = parts.trainer,
               .threads = parts.threads}),
-      progress_(parts.nodes) {
+      progress_(parts.nodes),
+      liars_(faults_, parts.nodes, std::move(parts.graph)) {
   if (!network_) network_ = make_network("ideal", {.nodes = parts.nodes});
   if (!compute_) compute_ = make_compute("constant:round=1s", {.nodes = parts.nodes});
 }
@@ -129,6 +130,7 @@ void Simulation::gather_what_is_due() {
 
 void Simulation::carry_out(NodeId node, Effects& effects) {
   if (effects.forget_unsent) withdraw_all(node);
+  liars_.retell(shard_, node, effects.sends);
   for (auto& [to, payload] : effects.sends) offer(node, to, std::move(payload));
   for (const Duration delay : effects.wakes)
     schedule(node, later(now_, delay), Happening::Kind::kWake);
@@ -228,6 +230,8 @@ std::string Simulation::why_stuck() const {
         "patience";
   else if (faults_.any())
     why += ". Messages were lost: a synchronous protocol needs a patience to go on without them";
+  else if (!faults_.hostile().empty())
+    why += ". Hostile nodes tell nothing of use: a synchronous protocol needs a patience to go on";
   return why;
 }
 
@@ -240,7 +244,7 @@ void Simulation::fields(Archive& archive) {
   archive(nodes);
   if (nodes != node_count())
     return archive.refuse("it was saved by a run with another number of nodes");
-  archive(now_, shard_, lives_, flights_, *network_, agenda_, progress_);
+  archive(now_, shard_, lives_, flights_, *network_, agenda_, progress_, liars_);
   if (!archive.loading() || !archive.ok().ok()) return;
   for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, standing(id));
   if (std::string why = contradiction(); !why.empty()) archive.refuse(std::move(why));

@@ -5,6 +5,7 @@
 //   network -> flights    what arrives now, and what faults do to it;
 //   agenda  -> batch      what else is due: starts, wakes, ends of trainings, crashes;
 //   shard                 the nodes handle the batch, each its own events in order;
+//   liars                 what hostile nodes are about to send is changed;
 //   effects -> flights, agenda, network    what they did is carried out in the order of their ids;
 //   progress -> observer  who completed a round is told.
 //
@@ -27,6 +28,7 @@
 #include "sim/faults.h"
 #include "sim/flights.h"
 #include "sim/happening.h"
+#include "sim/liars.h"
 #include "sim/lives.h"
 #include "sim/network.h"
 #include "sim/node_progress.h"
@@ -55,7 +57,8 @@ struct SimulationParts {
   std::unique_ptr<Network> network{};        // None: ideal.
   std::shared_ptr<const Compute> compute{};  // None: a second per training.
   Faults faults{};
-  unsigned threads = 1;  // For packing, encoding, merging; 0: one per core.
+  std::shared_ptr<const Graph> graph{};  // Of neighbours that stay; none: nodes have no such.
+  unsigned threads = 1;                  // For packing, encoding, merging; 0: one per core.
 };
 
 class Simulation {
@@ -121,6 +124,7 @@ class Simulation {
   Lives lives_;
   Shard shard_;
   NodeProgress progress_;
+  Liars liars_;
 
   std::vector<NodeEvent> batch_;   // Events of this instant.
   std::vector<Receipt> receipts_;  // Scratch.

@@ -1,4 +1,4 @@
-// The topology: nodes coloured by what they reached or by the classes they hold; squares are stragglers.
+// The topology: nodes coloured by what they reached or by the classes they hold; squares are stragglers, crosses hostile.
 
 const NODE_FIGURES = [
   { fact: "node_accuracy", label: "accuracy", show: showPercent },
@@ -63,6 +63,9 @@ function layoutOf(nodes, edges) {
   return at;
 }
 
+// Of a hostile node nothing is measured.
+const shown = (show, value) => (value === null ? "-" : show(value));
+
 class GraphChart {
   constructor() {
     this.box = el("div", {
@@ -106,6 +109,7 @@ class GraphChart {
       ...this.edges.map(([a, b]) => Math.max(a, b) + 1),
     );
     this.stragglers = new Set(facts.stragglers || []);
+    this.hostile = new Set(facts.hostile || []);
     const chosen = this.colour.value;
     const offered = NODE_FIGURES.filter(
       ({ fact }) => facts[fact]?.length === this.count && facts[fact].some((v) => v !== 0),
@@ -119,7 +123,8 @@ class GraphChart {
     this.about.textContent =
       `${run.name}, seed ${run.seeds[0].seed}: ${this.count} nodes, ${facts.edges ? `${this.edges.length} links` : "whose links were not recorded"}` +
       (/redraw=yes/.test(run.config.topology || "") ? ", drawn anew every round; this is the first." : ".") +
-      (this.stragglers.size ? ` Squares: ${this.stragglers.size} stragglers.` : "");
+      (this.stragglers.size ? ` Squares: ${this.stragglers.size} stragglers.` : "") +
+      (this.hostile.size ? ` Crosses: ${this.hostile.size} hostile nodes, whose models are not measured.` : "");
     this.said.textContent = "Point at a node, or use the arrow keys.";
     this.fillTable();
     this.draw(paintNow());
@@ -150,7 +155,8 @@ class GraphChart {
     const radius = Math.min(13, Math.max(3, 0.18 * Math.sqrt((width * height) / this.count)));
     const values = this.values(),
       pies = this.pies();
-    const [low, high] = values ? [Math.min(...values), Math.max(...values)] : [0, 1];
+    const known = (values || []).filter((v) => v !== null);
+    const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     let body =
       `<g stroke="${paint.axis}" stroke-opacity="${this.edges.length > 600 ? 0.2 : 0.5}">` +
       this.edges
@@ -158,11 +164,14 @@ class GraphChart {
         .join("") +
       "</g>";
     for (let i = 0; i < this.count; ++i) {
-      const fill = values ? between(SCALE, high > low ? (values[i] - low) / (high - low) : 0.5) : paint.soft;
+      const fill = values && values[i] !== null ? between(SCALE, high > low ? (values[i] - low) / (high - low) : 0.5) : paint.soft;
       const late = this.stragglers.has(i);
       body +=
         `<g><title>${escaped(this.describe(i))}</title>` +
         (pies ? pie(px(i), py(i), radius, pies[i], late, paint) : mark(px(i), py(i), radius, fill, late, paint)) +
+        (this.hostile.has(i)
+          ? svgText(px(i), py(i) + 5, "×", `text-anchor="middle" font-size="16" fill="${paint.ink}"`)
+          : "") +
         (this.count <= 40
           ? svgText(px(i) + radius + 3, py(i) - radius + 2, String(i), `font-size="10" fill="${paint.soft}"`)
           : "") +
@@ -209,7 +218,7 @@ class GraphChart {
 
   describe(i) {
     const parts = NODE_FIGURES.filter(({ fact }) => fact !== "class_counts" && this.run.facts[fact]).map(
-      ({ fact, label, show }) => `${label} ${show(this.run.facts[fact][i])}`,
+      ({ fact, label, show }) => `${label} ${shown(show, this.run.facts[fact][i])}`,
     );
     const counts = this.run.facts.class_counts?.[i];
     if (counts) {
@@ -228,7 +237,7 @@ class GraphChart {
     }
     const peers = this.peers(i);
     if (peers.length) parts.push(peers.length > 8 ? `${peers.length} peers` : `peers ${peers.join(", ")}`);
-    return `Node ${i}${this.stragglers.has(i) ? ", a straggler" : ""}: ${parts.join("; ")}`;
+    return `Node ${i}${this.stragglers.has(i) ? ", a straggler" : ""}${this.hostile.has(i) ? ", hostile" : ""}: ${parts.join("; ")}`;
   }
 
   peers(i) {
@@ -250,8 +259,8 @@ class GraphChart {
       el(
         "tr",
         {},
-        el("th", { scope: "row" }, `${i}${this.stragglers.has(i) ? " (straggler)" : ""}`),
-        ...facts.map(({ fact, show }) => el("td", {}, show(this.run.facts[fact][i]))),
+        el("th", { scope: "row" }, `${i}${this.stragglers.has(i) ? " (straggler)" : ""}${this.hostile.has(i) ? " (hostile)" : ""}`),
+        ...facts.map(({ fact, show }) => el("td", {}, shown(show, this.run.facts[fact][i]))),
       ),
     );
     const table = el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
@@ -301,10 +310,11 @@ class GraphChart {
   csv() {
     const facts = NODE_FIGURES.filter(({ fact }) => fact !== "class_counts" && this.run.facts[fact]);
     return csvOf([
-      ["node", "straggler", ...facts.map(({ fact }) => fact.replace("node_", "")), "peers"],
+      ["node", "straggler", "hostile", ...facts.map(({ fact }) => fact.replace("node_", "")), "peers"],
       ...Array.from({ length: this.count }, (_, i) => [
         i,
         this.stragglers.has(i) ? 1 : 0,
+        this.hostile.has(i) ? 1 : 0,
         ...facts.map(({ fact }) => this.run.facts[fact][i]),
         this.peers(i).join(" "),
       ]),

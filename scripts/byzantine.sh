@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Attacks against rules of averaging: scripts/byzantine.sh [DIR] runs what is not there yet and prints the table.
+#
+# Every cell is experiments/byzantine/SHARING.toml with another attack and rule; the figure is the accuracy of the honest nodes,
+# mean and deviation over seeds. DIR is where the runs go (default runs/byzantine). To run less of it:
+#
+#   SHARINGS=full ATTACKS="none alie" RULES="mean clipped" SEEDS=90 scripts/byzantine.sh
+#
+# A run whose honest models diverge has no accuracy: its cell says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly dir=${1:-runs/byzantine}
+readonly tessera=${TESSERA:-build/release/src/cli/tessera}
+read -ra sharings <<<"${SHARINGS:-full jwins}"
+read -ra attacks <<<"${ATTACKS:-none sign_flip ipm alie dissensus label_flip random nan stale future degree}"
+read -ra rules <<<"${RULES:-mean clipped trimmed median krum nnm}"
+read -ra seeds <<<"${SEEDS:-90 91 92}"
+declare -A lines=([mean]=gaps [clipped]=clipped:hostile=4 [trimmed]=trimmed:drop=4 [median]=median [geometric]=geometric
+  [krum]=krum:hostile=4 [multikrum]=multikrum:hostile=4 [nnm]=nnm:hostile=4,then=trimmed:drop=4)
+
+run_cell() {  # SHARING ATTACK RULE SEED
+  local out=$dir/$1-$2-$3-$4 faults=hostile=4,attack=$2
+  [[ -e $out/summary.json || -e $out/diverged ]] && return
+  [[ $2 == none ]] && faults=none
+  if ! "$tessera" sim "experiments/byzantine/$1.toml" --seed="$4" --rule="${lines[$3]}" --faults="$faults" --out="$out" \
+    --overwrite >"$out.log" 2>&1; then
+    grep -q diverged "$out.log" || { cat "$out.log" >&2; exit 1; }
+    touch "$out/diverged"
+  fi
+}
+
+cell() {  # SHARING ATTACK RULE: the figures of all seeds as one
+  local seed
+  for seed in "${seeds[@]}"; do
+    sed -n 's/^  "accuracy": \([0-9.e-]*\),$/\1/p' "$dir/$1-$2-$3-$seed/summary.json" 2>/dev/null || echo diverged
+  done | awk '/diverged/ { bad++; next } { n++; sum += $1; squares += $1 * $1 }
+    END { if (bad) { printf "diverged"; exit }
+          mean = sum / n; printf "%.1f", 100 * mean
+          if (n > 1) { v = (squares - n * mean * mean) / (n - 1); printf " ± %.1f", 100 * sqrt(v > 0 ? v : 0) } }'
+}
+
+mkdir -p "$dir"
+for sharing in "${sharings[@]}"; do
+  for attack in "${attacks[@]}"; do
+    for rule in "${rules[@]}"; do
+      for seed in "${seeds[@]}"; do run_cell "$sharing" "$attack" "$rule" "$seed"; done
+    done
+  done
+  printf '\n%s, accuracy of the honest nodes in %%\n\n| attack |' "$sharing"
+  printf ' %s |' "${rules[@]}"
+  printf '\n|---|'
+  printf -- '---:|%.0s' "${rules[@]}"
+  for attack in "${attacks[@]}"; do
+    printf '\n| %s |' "$attack"
+    for rule in "${rules[@]}"; do printf ' %s |' "$(cell "$sharing" "$attack" "$rule")"; done
+  done
+  printf '\n'
+done

@@ -1,0 +1,69 @@
+// What a hostile node does to what it tells. It trains, packs and answers as its protocol says; the
+// simulator changes its messages on their way out (sim/liars.h), so that an attack works with every
+// protocol, sharing and codec. An attack is a row of a table; most have a class, which tells of
+// another model than the node's own, or writes other values or another heading.
+//
+// Some attacks are omniscient, as in the literature: they look at the honest nodes' models of this
+// very instant.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/spec.h"
+#include "codec/wire.h"
+#include "sim/neighbours.h"
+
+namespace tessera {
+
+// What an omniscient attacker sees when it speaks.
+struct Scene {
+  NodeId self = 0, to = 0;
+  const Neighbours& neighbours;
+  std::function<std::span<const float>(NodeId)> model{};
+};
+
+class Attack {
+ public:
+  virtual ~Attack() = default;
+  // The model to tell of; empty: the node's own.
+  virtual Vector model(const Scene&) const { return {}; }
+  // What else to change, in a message that tells of that model.
+  virtual void change(Message&, Random) const {}
+};
+
+struct AttackKind {
+  std::string_view name{};
+  std::string_view usage{};
+  std::string_view summary{};
+  std::unique_ptr<Attack> (*make)(Options& options) = nullptr;
+  bool aims = false;          // Every receiver is told something else.
+  bool repeats = false;       // The first message is sent again and again.
+  bool flips_labels = false;  // Its data lies; its messages do not.
+};
+
+std::span<const AttackKind> attacks();
+
+// How the hostile nodes of a run behave.
+struct ChosenAttack {
+  const AttackKind* kind = nullptr;
+  std::shared_ptr<const Attack> attack{};
+};
+// Throws std::invalid_argument for an unknown name, option or value.
+ChosenAttack make_attack(std::string_view spec);
+
+std::unique_ptr<Attack> make_sign_flip(Options& options);
+std::unique_ptr<Attack> make_ipm(Options& options);
+std::unique_ptr<Attack> make_alie(Options& options);
+std::unique_ptr<Attack> make_dissensus(Options& options);
+std::unique_ptr<Attack> make_random_values(Options& options);
+std::unique_ptr<Attack> make_nan(Options& options);
+std::unique_ptr<Attack> make_future(Options& options);
+std::unique_ptr<Attack> make_degree_lies(Options& options);
+std::unique_ptr<Attack> make_age_lies(Options& options);
+
+}  // namespace tessera
