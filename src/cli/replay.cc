@@ -38,7 +38,7 @@ int replay_world(std::uint64_t seed) {
 
 // Many: the ones that fail are named, and the rest counted.
 int replay_worlds(std::uint64_t first, std::uint64_t last) {
-  std::uint64_t failed = 0, messages = 0, crashes = 0;
+  std::uint64_t failed = 0, messages = 0, crashes = 0, hostile = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Result<SwarmStory> story = run_swarm_world(seed);
     if (!story.ok()) {
@@ -48,9 +48,10 @@ int replay_worlds(std::uint64_t first, std::uint64_t last) {
     }
     messages += story->messages;
     crashes += story->crashes;
+    hostile += story->hostile > 0;
   }
-  fmt::print("{} worlds, {} failed; {} messages, {} crashes\n", last - first + 1, failed, messages,
-             crashes);
+  fmt::print("{} worlds, {} with hostile nodes, {} failed; {} messages, {} crashes\n",
+             last - first + 1, hostile, failed, messages, crashes);
   return failed == 0 ? 0 : 1;
 }
 

@@ -142,6 +142,16 @@ void Node::fields(Archive& archive) {
     archive.require(admits_what_is_kept(), "a saved share is not for this model");
 }
 
+std::size_t Node::kept_bytes() const {
+  std::size_t bytes = 0;
+  for (const Share* const share : protocol_->kept()) {
+    const auto* const listed = std::get_if<Listed>(&share->coordinates);
+    bytes += sizeof(float) * share->values.size();
+    bytes += listed ? sizeof(std::uint32_t) * listed->indices.size() : 0;
+  }
+  return bytes;
+}
+
 bool Node::admits_what_is_kept() const {
   const std::vector<const Share*> kept = protocol_->kept();
   return std::all_of(kept.begin(), kept.end(), [this](const Share* share) {

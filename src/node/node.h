@@ -61,6 +61,7 @@ class Node {
   // Whether honest messages are turned away under this word too, because of when they come. Any
   // other says that the sender is broken, hostile, or set up otherwise than we are.
   static bool is_ordinary(std::string_view refusal);
+  std::size_t kept_bytes() const;  // Of peers' shares that it holds for later.
   // The values a share of these coordinates would have, were this the node's model.
   Vector told_of(std::span<const float> model, const Coordinates& coordinates) const {
     return sharing_->told_of(model, coordinates);

@@ -1,7 +1,8 @@
 // Random small worlds full of trouble, in the manner of TigerBeetle's and FoundationDB's
-// simulators. A seed chooses a topology, a protocol, a sharing, a codec, a network, a pace of
-// computing, sizes and faults. After every event what must always hold is checked; then the faults
-// end, and every node must get on with its work. A world that fails is one number to repeat it by:
+// simulators. A seed chooses a topology, a protocol, a sharing, a rule, a codec, a network, a pace
+// of computing, sizes and faults, in half of the worlds hostile nodes too. After every event what
+// must always hold is checked, of the honest nodes; then the faults end, but for the hostile, and
+// every honest node must get on with its work. A world that fails is one number to repeat it by:
 //
 //   tessera replay --swarm=12345
 #pragma once
@@ -14,12 +15,16 @@
 
 namespace tessera {
 
+inline constexpr double kSwarmHealsAt = 30;  // Faults end here, in seconds of virtual time;
+inline constexpr double kSwarmEndsAt = 90;   // the run ends here, where it ends by time.
+inline constexpr Round kSwarmRounds = 40;    // Where it ends by rounds.
+
 // The world a seed stands for.
 ToyWorldOptions swarm_world(std::uint64_t seed);
 std::string describe(const ToyWorldOptions& world);
 
 struct SwarmStory {
-  std::uint64_t events = 0, messages = 0, crashes = 0, refused = 0;
+  std::uint64_t events = 0, messages = 0, crashes = 0, refused = 0, hostile = 0;
   double virtual_seconds = 0;
   std::uint64_t digest = 0;
 };
