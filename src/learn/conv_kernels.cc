@@ -255,11 +255,13 @@ void ConvolveFirstWeights(const ConvShape& s, const float* in, const float* d_ou
 
 // d_in = d_out weights: the columns are inputs, k runs over outputs. A few rows of the weights at a
 // time: a column of all of them would touch a new page of memory with every row.
-void LinearInputs(const LinearShape& s, const float* d_out, const float* weights, float* d_in) {
+void LinearInputs(const LinearShape& s, const float* d_out, const float* weights, OutputRange range,
+                  float* d_in) {
   constexpr std::size_t kTogether = 32;
-  std::fill_n(d_in, s.batch * s.inputs, 0.0f);
-  for (std::size_t k = 0; k < s.outputs; k += kTogether) {
-    const std::size_t count = std::min(kTogether, s.outputs - k);
+  if (range.first == 0) std::fill_n(d_in, s.batch * s.inputs, 0.0f);
+  const std::size_t end = range.first + range.count;
+  for (std::size_t k = range.first; k < end; k += kTogether) {
+    const std::size_t count = std::min(kTogether, end - k);
     const float* const some = weights + k * s.inputs;
     std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
       for_rows(s.batch, [&](std::size_t sample, auto rows) {
@@ -280,8 +282,10 @@ void LinearInputs(const LinearShape& s, const float* d_out, const float* weights
 }
 
 // d_weights = d_out^T in: the rows are outputs, k runs over samples.
-void LinearWeights(const LinearShape& s, const float* in, const float* d_out, float* d_weights) {
-  for_rows(s.outputs, [&](std::size_t output, auto rows) {
+void LinearWeights(const LinearShape& s, const float* in, const float* d_out, OutputRange range,
+                   float* d_weights) {
+  d_out += range.first;
+  for_rows(range.count, [&](std::size_t output, auto rows) {
     float* const out = d_weights + output * s.inputs;
     std::size_t left_over = for_columns(s.inputs, [&](std::size_t column, auto vectors) {
       Tile<rows(), vectors()> tile;
@@ -397,13 +401,13 @@ void linear(const LinearShape& shape, const float* in, const float* weights, con
 }
 
 void linear_inputs(const LinearShape& shape, const float* d_out, const float* weights,
-                   float* d_in) {
-  HWY_DYNAMIC_DISPATCH(LinearInputs)(shape, d_out, weights, d_in);
+                   OutputRange range, float* d_in) {
+  HWY_DYNAMIC_DISPATCH(LinearInputs)(shape, d_out, weights, range, d_in);
 }
 
 void linear_weights(const LinearShape& shape, const float* in, const float* d_out,
-                    float* d_weights) {
-  HWY_DYNAMIC_DISPATCH(LinearWeights)(shape, in, d_out, d_weights);
+                    OutputRange range, float* d_weights) {
+  HWY_DYNAMIC_DISPATCH(LinearWeights)(shape, in, d_out, range, d_weights);
 }
 
 }  // namespace tessera

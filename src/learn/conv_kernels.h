@@ -59,9 +59,15 @@ struct LinearShape {
 };
 void linear(const LinearShape& shape, const float* in, const float* weights, const float* bias,
             float* out);
-void linear_inputs(const LinearShape& shape, const float* d_out, const float* weights, float* d_in);
+// Both ways back are for a range of the outputs: what those add to d_in, which the first range
+// sets, and the gradient of their weights, written from d_weights on.
+struct OutputRange {
+  std::size_t first = 0, count = 0;
+};
+void linear_inputs(const LinearShape& shape, const float* d_out, const float* weights,
+                   OutputRange range, float* d_in);
 void linear_weights(const LinearShape& shape, const float* in, const float* d_out,
-                    float* d_weights);
+                    OutputRange range, float* d_weights);
 
 // The plain loops the fast versions are held to.
 namespace plain {

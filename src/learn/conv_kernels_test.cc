@@ -117,8 +117,11 @@ TEST(Linear, EqualsTheFormulaOnEveryTarget) {
 
       Vector d_in(in.size()), d_in_expected(in.size(), 0.0f);
       Vector d_weights(weights.size()), d_weights_expected(weights.size(), 0.0f);
-      linear_inputs(s, d_out.data(), weights.data(), d_in.data());
-      linear_weights(s, in.data(), d_out.data(), d_weights.data());
+      const std::size_t half = s.outputs / 2;
+      for (const OutputRange range : {OutputRange{0, half}, OutputRange{half, s.outputs - half}}) {
+        linear_inputs(s, d_out.data(), weights.data(), range, d_in.data());
+        linear_weights(s, in.data(), d_out.data(), range, &d_weights[range.first * s.inputs]);
+      }
       for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t k = 0; k < s.outputs; ++k)
           for (std::size_t i = 0; i < s.inputs; ++i) {

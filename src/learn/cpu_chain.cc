@@ -20,7 +20,7 @@ std::unique_ptr<CpuLayer> take_front(std::span<const Layer>& layers, CpuPlace pl
     layers = layers.subspan(length);
     return block;
   }
-  place.relu = layers.size() > 1 && is_any_of<GroupNorm, Linear, Residual>(layers[0]) &&
+  place.relu = layers.size() > 1 && is_any_of<GroupNorm, Linear, Lstm, Residual>(layers[0]) &&
                is_any_of<Relu>(layers[1]);
   layers = layers.subspan(place.relu ? 2 : 1);
   return std::visit([&](const auto& kind) { return make_cpu(kind, place); }, place.layer.kind);
@@ -33,9 +33,14 @@ CpuChain::CpuChain(const Model& model, std::span<const Layer> layers, std::size_
   while (!layers.empty()) {
     const CpuPlace place{model, layers.front(), batch_max, first && layers_.empty()};
     if (is_any_of<Linear>(place.layer) && place.layer.in.size() > 1 && !place.first)
-      layers_.push_back(make_flatten(place));
-    layers_.push_back(take_front(layers, place));
+      add(make_flatten(place), place);
+    add(take_front(layers, place), place);
   }
+}
+
+void CpuChain::add(std::unique_ptr<CpuLayer> layer, const CpuPlace& place) {
+  layers_.push_back(std::move(layer));
+  first_parameters_.push_back(place.first_parameter());
 }
 
 void CpuChain::arrange(std::span<const float> flat, std::span<float> working) const {
@@ -58,6 +63,15 @@ void CpuChain::backward(std::span<const float> parameters, std::span<float> grad
   for (std::size_t i = layers_.size(); i-- > 0;)
     layers_[i]->backward(parameters, gradient, i > 0 ? layers_[i - 1]->out() : in,
                          i > 0 ? layers_[i - 1]->d_out() : d_in);
+}
+
+void CpuChain::descend(std::span<const float> parameters, std::span<float> gradient,
+                       const float* in, float* d_in, Extent own, const Update& update) {
+  std::size_t end = own.first + own.count;
+  for (std::size_t i = layers_.size(); i-- > 0; end = first_parameters_[i])
+    layers_[i]->descend(parameters, gradient, i > 0 ? layers_[i - 1]->out() : in,
+                        i > 0 ? layers_[i - 1]->d_out() : d_in,
+                        {first_parameters_[i], end - first_parameters_[i]}, update);
 }
 
 }  // namespace tessera

@@ -22,11 +22,16 @@ class CpuChain final : public CpuLayer {
   void forward(std::span<const float> parameters, const float* in, std::size_t batch) override;
   void backward(std::span<const float> parameters, std::span<float> gradient, const float* in,
                 float* d_in) override;
+  void descend(std::span<const float> parameters, std::span<float> gradient, const float* in,
+               float* d_in, Extent own, const Update& update) override;
   const float* out() const override { return layers_.back()->out(); }
   float* d_out() override { return layers_.back()->d_out(); }
 
  private:
+  void add(std::unique_ptr<CpuLayer> layer, const CpuPlace& place);
+
   std::vector<std::unique_ptr<CpuLayer>> layers_;
+  std::vector<std::size_t> first_parameters_;  // Per layer, its place in the flat vector.
 };
 
 }  // namespace tessera

@@ -33,14 +33,18 @@ class CpuNet final : public NodeModel {
   }
 
   float differentiate(const Batch& batch) override {
-    forward(batch);
-    const std::span<float> d_out(chain_.d_out(), batch.size() * outputs_);
-    std::copy_n(chain_.out(), d_out.size(), d_out.begin());
-    const float loss = loss_and_gradient(task_, d_out, batch.targets);
+    const float loss = forward_with_loss(batch);
     chain_.backward(parameters_, gradient_, batch.features.data(), nullptr);
     return loss;
   }
   std::span<const float> gradient() const override { return gradient_; }
+
+  float descend(const Batch& batch, const Update& update) override {
+    const float loss = forward_with_loss(batch);
+    chain_.descend(parameters_, gradient_, batch.features.data(), nullptr, {0, parameters_.size()},
+                   update);
+    return loss;
+  }
 
   void predict(const Batch& batch, std::span<float> out) override {
     forward(batch);
@@ -51,6 +55,13 @@ class CpuNet final : public NodeModel {
   void forward(const Batch& batch) {
     CHECK(batch.size() <= batch_max_);
     chain_.forward(parameters_, batch.features.data(), batch.size());
+  }
+  // Leaves the loss's gradient in the chain's d_out().
+  float forward_with_loss(const Batch& batch) {
+    forward(batch);
+    const std::span<float> d_out(chain_.d_out(), batch.size() * outputs_);
+    std::copy_n(chain_.out(), d_out.size(), d_out.begin());
+    return loss_and_gradient(task_, d_out, batch.targets);
   }
 
   Task task_;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "learn/plain_model.h"
+#include "learn/sgd.h"
 #include "learn/testing.h"
 
 namespace tessera {
@@ -116,6 +117,28 @@ TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {
   EXPECT_EQ(used->differentiate(data.first(8)), fresh->differentiate(data.first(8)));
   EXPECT_TRUE(std::equal(used->gradient().begin(), used->gradient().end(),
                          fresh->gradient().begin(), fresh->gradient().end()));
+}
+
+// The update moves parameters while layers before them are still to be differentiated.
+TEST(CpuNet, DescendsLikeOneUpdateAfterTheGradient) {
+  std::vector<testing::Case> cases = testing::small_cases();
+  const Task images{.kind = Task::Kind::kImages, .shape = {1, 28, 28}, .classes = 10};
+  cases.push_back({"mlp:hidden=300", images});  // Its first layer is updated in parts.
+  for (const testing::Case& c : cases) {
+    const Model model = build_model(c.spec, c.task);
+    const Vector flat = initial_parameters(model, Random(1));
+    const MadeUpData data(c.task, 8, Random(2));
+    const auto at_once = make_cpu_net(model, 8), in_parts = make_cpu_net(model, 8);
+    for (NodeModel* net : {at_once.get(), in_parts.get()}) net->arrange(flat, net->parameters());
+    const SgdOptions sgd{.lr = 0.1f};
+    const float loss = at_once->differentiate(data.first(8));
+    apply_sgd(sgd, at_once->parameters(), at_once->gradient(), {});
+    const auto update = [&](std::size_t first, std::span<const float> gradient) {
+      apply_sgd(sgd, in_parts->parameters().subspan(first, gradient.size()), gradient, {});
+    };
+    EXPECT_EQ(in_parts->descend(data.first(8), update), loss) << c.spec;
+    EXPECT_TRUE(std::ranges::equal(in_parts->parameters(), at_once->parameters())) << c.spec;
+  }
 }
 
 TEST(CpuNet, ArrangesAndRestores) {

@@ -64,12 +64,15 @@ class CpuTrainer final : public Trainer {
     model.arrange(job.model, model.parameters());
     Vector& velocity = velocities_.empty() ? no_velocity_ : velocities_[job.node];
     if (!velocities_.empty()) velocity.resize(model.trained());
+    const Update update = [&](std::size_t first, std::span<const float> gradient) {
+      apply_sgd(parts_.sgd, model.parameters().subspan(first, gradient.size()), gradient,
+                velocity.empty() ? std::span<float>()
+                                 : std::span(velocity).subspan(first, gradient.size()));
+    };
     double loss = 0;
     for (Indices& batch : draw_minibatches(samples.size(), parts_.sgd, job.random)) {
       for (std::uint32_t& place : batch) place = samples[place];
-      loss += double{model.differentiate(own.reader.read(batch))};
-      apply_sgd(parts_.sgd, model.parameters().first(model.trained()),
-                model.gradient().first(model.trained()), velocity);
+      loss += double{model.descend(own.reader.read(batch), update)};
     }
     model.restore(model.parameters(), job.model);
     job.loss = static_cast<float>(loss / static_cast<double>(parts_.sgd.steps));

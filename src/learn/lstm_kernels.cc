@@ -68,6 +68,17 @@ void LstmCellGradient(std::size_t count, LstmGates gates, const float* before, c
   }
 }
 
+void SumRows(std::size_t count, const float* rows, float* sums) {
+  constexpr std::size_t kVectors = 32 / kLanes;
+  const Floats d;
+  FloatVector sum[kVectors];
+  for (auto& each : sum) each = hn::Zero(d);
+  for (std::size_t row = 0; row < count; ++row, rows += 32)
+    for (std::size_t v = 0; v < kVectors; ++v)
+      sum[v] = hn::Add(sum[v], hn::LoadU(d, rows + v * kLanes));
+  for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, sums + v * kLanes);
+}
+
 }  // namespace tessera::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -76,6 +87,7 @@ namespace tessera {
 
 HWY_EXPORT(LstmCell);
 HWY_EXPORT(LstmCellGradient);
+HWY_EXPORT(SumRows);
 
 void lstm_cell(std::size_t count, LstmGates gates, const float* before, float* c, float* tanh_c,
                float* h) {
@@ -85,6 +97,10 @@ void lstm_cell(std::size_t count, LstmGates gates, const float* before, float* c
 void lstm_cell_gradient(std::size_t count, LstmGates gates, const float* before,
                         const float* tanh_c, const float* d_h, float* d_c) {
   HWY_DYNAMIC_DISPATCH(LstmCellGradient)(count, gates, before, tanh_c, d_h, d_c);
+}
+
+void sum_rows(std::size_t count, const float* rows, float* sums) {
+  HWY_DYNAMIC_DISPATCH(SumRows)(count, rows, sums);
 }
 
 }  // namespace tessera

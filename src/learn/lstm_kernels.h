@@ -27,4 +27,7 @@ void lstm_cell(std::size_t count, LstmGates gates, const float* before, float* c
 void lstm_cell_gradient(std::size_t count, LstmGates gates, const float* before,
                         const float* tanh_c, const float* d_h, float* d_c);
 
+// sums[column] = sum over `count` rows of rows[row][column], 32 columns, in the order of the rows.
+void sum_rows(std::size_t count, const float* rows, float* sums);
+
 }  // namespace tessera

@@ -80,5 +80,17 @@ TEST(LstmCellGradient, EqualsDifferencesOnEveryTarget) {
   }
 }
 
+TEST(SumRows, EqualsThePlainLoopOnEveryTarget) {
+  const Vector rows = normals(7 * 32, Random(1));
+  Vector expected(32, 0.0f);
+  for (std::size_t i = 0; i < rows.size(); ++i) expected[i % 32] += rows[i];
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    Vector sums(32);
+    sum_rows(7, rows.data(), sums.data());
+    EXPECT_EQ(sums, expected) << target;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -33,12 +33,10 @@ LstmLevel::LstmLevel(const Model& model, const Layer& layer, std::size_t level,
   from_state_ = model.parameters[first + 1].offset;
   input_bias_ = model.parameters[first + 2].offset;
   state_bias_ = model.parameters[first + 3].offset;
-  const std::size_t rows = steps_ * batch_max;
   gates_.resize(place(panels(), 0));
-  for (Floats64* each : {&c_, &tanh_c_}) each->resize(place(panels() / 4, 0));
-  for (Floats64* each : {&states_, &d_states_}) each->resize(units_ * rows);
-  row_panels_.resize(std::max(units_, d_inputs()) * rows);
-  for (Floats64* each : {&h_panel_, &d_h_panel_}) each->resize(kPanel * batch_max);
+  for (Floats64* each : {&c_, &tanh_c_, &states_}) each->resize(place(panels() / 4, 0));
+  d_states_.resize(units_ * steps_ * batch_max);
+  d_h_panel_.resize(kPanel * batch_max);
   d_c_.resize(units_ * batch_max);
   turned_.resize(4 * units_ * std::max(units_, d_inputs()));
 }
@@ -54,9 +52,7 @@ void LstmLevel::forward(std::span<const float> parameters, const float* x, std::
     multiply({.rows = steps_ * batch,
               .count = inputs_,
               .a = x,
-              .a_row = inputs_,
-              .a_panel = kPanel,
-              .a_k = 1,
+              .a_panel = place(1, 0),
               .b = &parameters[from_input_ + panel * inputs_ * kPanel],
               .start = bias.data(),
               .out = &gates_[place(panel, 0)],
@@ -75,10 +71,8 @@ void LstmLevel::add_states(std::span<const float> parameters, std::size_t step, 
   float* const gates = &gates_[place(panel, step)];
   multiply({.rows = batch_,
             .count = units_,
-            .a = &states_[(step - 1) * batch_ * units_],
-            .a_row = units_,
-            .a_panel = kPanel,
-            .a_k = 1,
+            .a = &states_[place(0, step - 1)],
+            .a_panel = place(1, 0),
             .b = &parameters[from_state_ + panel * units_ * kPanel],
             .start = gates,
             .start_row = kPanel,
@@ -92,13 +86,11 @@ void LstmLevel::run_cell(std::size_t step, std::size_t q) {
             {&gates_[place(q, step)], &gates_[place(quarter + q, step)],
              &gates_[place(2 * quarter + q, step)], &gates_[place(3 * quarter + q, step)]},
             step > 0 ? &c_[place(q, step - 1)] : nullptr, &c_[place(q, step)],
-            &tanh_c_[place(q, step)], h_panel_.data());
-  for (std::size_t n = 0; n < batch_; ++n)
-    std::copy_n(&h_panel_[n * kPanel], kPanel, &states_[(step * batch_ + n) * units_ + q * kPanel]);
+            &tanh_c_[place(q, step)], &states_[place(q, step)]);
 }
 
 void LstmLevel::backward(std::span<const float> parameters, std::span<float> gradient,
-                         const float* x, float* d_x) {
+                         const float* x, float* d_x, const Update& update) {
   turn(&parameters[from_state_], units_);
   std::fill(d_c_.begin(), d_c_.end(), 0.0f);
   for (std::size_t step = steps_; step-- > 0;)
@@ -106,23 +98,31 @@ void LstmLevel::backward(std::span<const float> parameters, std::span<float> gra
       return_states(step, q);
       run_cell_gradient(step, q);
     }
-  weight_gradient(x, inputs_, 0, &gradient[from_input_]);
-  // The first step had no state before it.
-  weight_gradient(states_.data(), units_, 1, &gradient[from_state_]);
-  bias_gradients(gradient);
-  if (!d_x) return;
-  turn(&parameters[from_input_], inputs_);
-  for (std::size_t first = 0; first < d_inputs(); first += kPanel)
-    multiply({.rows = steps_ * batch_,
-              .count = 4 * units_,
-              .a = gates_.data(),
-              .a_row = kPanel,
-              .a_panel = place(1, 0),
-              .a_k = 1,
-              .b = &turned_[first * 4 * units_],
-              .start = kZeros.data(),
-              .out = d_x + first,
-              .out_row = d_inputs()});
+  if (d_x) {
+    turn(&parameters[from_input_], inputs_);
+    input_gradient(d_x);
+  }
+  const LstmWeights from_input{x, inputs_, from_input_, 0};
+  const LstmWeights from_state{states_.data(), units_, from_state_, 1};
+  for (const LstmWeights& weights : {from_input, from_state})
+    weight_gradient(weights, gradient, update);
+  bias_gradients(gradient, update);
+}
+
+// A few panels of the gates at a time: they stay in the second cache for all of d_x.
+void LstmLevel::input_gradient(float* d_x) const {
+  constexpr std::size_t kTogether = 4;
+  for (std::size_t panel = 0; panel < panels(); panel += kTogether)
+    for (std::size_t first = 0; first < d_inputs(); first += kPanel)
+      multiply({.rows = steps_ * batch_,
+                .count = std::min(kTogether, panels() - panel) * kPanel,
+                .a = &gates_[place(panel, 0)],
+                .a_panel = place(1, 0),
+                .b = &turned_[(first * panels() + panel * kPanel) * kPanel],
+                .start = panel > 0 ? d_x + first : kZeros.data(),
+                .start_row = panel > 0 ? d_inputs() : 0,
+                .out = d_x + first,
+                .out_row = d_inputs()});
 }
 
 // What came from above and, but for the last step, what the next step's gates hand back.
@@ -131,9 +131,7 @@ void LstmLevel::return_states(std::size_t step, std::size_t q) {
   multiply({.rows = batch_,
             .count = last ? 0 : 4 * units_,
             .a = last ? nullptr : &gates_[place(0, step + 1)],
-            .a_row = kPanel,
             .a_panel = place(1, 0),
-            .a_k = 1,
             .b = &turned_[q * kPanel * 4 * units_],
             .start = &d_states_[step * batch_ * units_ + q * kPanel],
             .start_row = units_,
@@ -150,42 +148,34 @@ void LstmLevel::run_cell_gradient(std::size_t step, std::size_t q) {
                      d_h_panel_.data(), &d_c_[q * batch_ * kPanel]);
 }
 
-void LstmLevel::weight_gradient(const float* rows, std::size_t inputs, std::size_t first_step,
-                                float* gradient) {
-  const std::size_t count = (steps_ - first_step) * batch_;
-  for (std::size_t first = 0; first < inputs; first += kPanel) {
-    const std::size_t wide = std::min(kPanel, inputs - first);
-    // In panels too: a column of `rows` as they are would keep missing the nearest cache.
-    float* const panel_of_rows = &row_panels_[first * count];
-    for (std::size_t row = 0; row < count; ++row)
-      std::copy_n(&rows[row * inputs + first], wide, &panel_of_rows[row * kPanel]);
-  }
-  for (std::size_t panel = 0; panel < panels(); ++panel)
-    for (std::size_t first = 0; first < inputs; first += kPanel)
-      multiply({.rows = std::min(kPanel, inputs - first),
-                .count = count,
-                .a = &row_panels_[first * count],
-                .a_row = 1,
+void LstmLevel::weight_gradient(const LstmWeights& weights, std::span<float> gradient,
+                                const Update& update) const {
+  const std::size_t size = weights.inputs * kPanel;
+  for (std::size_t panel = 0; panel < panels(); ++panel) {
+    // What is used at once is written to one place, which stays in the cache.
+    const std::span<float> own =
+        gradient.subspan(weights.offset + (update ? 0 : panel * size), size);
+    for (std::size_t first = 0; first < weights.inputs; first += kPanel)
+      multiply({.rows = std::min(kPanel, weights.inputs - first),
+                .count = (steps_ - weights.first_step) * batch_,
+                .a = weights.x + place(first / kPanel, 0),
                 .a_panel = kPanel * kPanel,
-                .a_k = kPanel,
-                .b = &gates_[place(panel, first_step)],
+                .a_turned = true,
+                .b = &gates_[place(panel, weights.first_step)],
                 .start = kZeros.data(),
-                .out = &gradient[(panel * inputs + first) * kPanel],
+                .out = &own[first * kPanel],
                 .out_row = kPanel});
+    if (update) update(weights.offset + panel * size, own);
+  }
 }
 
-void LstmLevel::bias_gradients(std::span<float> gradient) const {
-  constexpr float kOne = 1;
-  for (std::size_t panel = 0; panel < panels(); ++panel) {
-    float* const bias = &gradient[input_bias_ + panel * kPanel];
-    multiply({.rows = 1,
-              .count = steps_ * batch_,
-              .a = &kOne,
-              .b = &gates_[place(panel, 0)],
-              .start = kZeros.data(),
-              .out = bias});
-    std::copy_n(bias, kPanel, &gradient[state_bias_ + panel * kPanel]);
-  }
+void LstmLevel::bias_gradients(std::span<float> gradient, const Update& update) const {
+  const std::span<float> sums = gradient.subspan(input_bias_, 4 * units_);
+  for (std::size_t panel = 0; panel < panels(); ++panel)
+    sum_rows(steps_ * batch_, &gates_[place(panel, 0)], &sums[panel * kPanel]);
+  std::ranges::copy(sums, &gradient[state_bias_]);
+  if (!update) return;
+  for (const std::size_t bias : {input_bias_, state_bias_}) update(bias, sums);
 }
 
 void LstmLevel::turn(const float* weights, std::size_t inputs) {

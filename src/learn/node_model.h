@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "learn/model.h"
@@ -20,6 +21,9 @@ struct Batch {
   std::span<const float> targets{};
   std::size_t size() const { return targets.size(); }
 };
+
+// Moves the parameters from `first` on by their gradient.
+using Update = std::function<void(std::size_t first, std::span<const float> gradient)>;
 
 class NodeModel {
  public:
@@ -38,6 +42,16 @@ class NodeModel {
   // The batch's mean loss; its gradient, in working order, is in gradient() until the next call.
   virtual float differentiate(const Batch& batch) = 0;
   virtual std::span<const float> gradient() const = 0;
+
+  // The batch's mean loss; `update` is called once for every trained parameter, in parts, each as
+  // soon as its gradient is complete and nothing reads the parameter any more: a model larger than
+  // the cache then passes through it once. The numbers are those of differentiate() and one update.
+  // What is in gradient() afterwards is not said.
+  virtual float descend(const Batch& batch, const Update& update) {
+    const float loss = differentiate(batch);
+    update(0, gradient().first(trained()));
+    return loss;
+  }
 
   // outputs() numbers per sample: logits, or the predicted target.
   virtual void predict(const Batch& batch, std::span<float> out) = 0;

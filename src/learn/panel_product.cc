@@ -27,9 +27,16 @@ constexpr std::size_t kStretch = 128;
 // for this many rows ahead it arrives in time.
 constexpr std::size_t kAhead = 8;
 
+// What the inner loop must know when it is compiled.
+template <bool turned, bool once>
+struct Kind {
+  static constexpr std::size_t kARow = turned ? 1 : kPanel, kAStep = turned ? kPanel : 1;
+  static constexpr bool kOnce = once;  // b is used once.
+};
+
 // Two vectors of columns of `rows` rows. One flat loop nest without branches around it: the
 // compiler then keeps all sums in registers.
-template <std::size_t rows>
+template <typename Kind, std::size_t rows>
 HWY_INLINE void multiply_tile(const PanelProduct& p) {
   const Floats d;
   FloatVector left[rows], right[rows];
@@ -41,15 +48,18 @@ HWY_INLINE void multiply_tile(const PanelProduct& p) {
   const float* panel = p.a;
   for (std::size_t k = 0; k < p.count; k += kPanel, panel += p.a_panel) {
     const float* HWY_RESTRICT a = panel;
-    for (std::size_t n = std::min(kPanel, p.count - k); n > 0; --n, a += p.a_k, b += kPanel) {
+    for (std::size_t n = std::min(kPanel, p.count - k); n > 0; --n, b += kPanel) {
       const auto b_left = hn::LoadU(d, b), b_right = hn::LoadU(d, b + kLanes);
-      hwy::Prefetch(b + kAhead * kPanel);
-      hwy::Prefetch(b + kAhead * kPanel + kLanes);
+      if constexpr (Kind::kOnce) {
+        hwy::Prefetch(b + kAhead * kPanel);
+        hwy::Prefetch(b + kAhead * kPanel + kLanes);
+      }
       for (std::size_t r = 0; r < rows; ++r) {
-        const auto value = hn::Set(d, a[r * p.a_row]);
+        const auto value = hn::Set(d, a[r * Kind::kARow]);
         left[r] = hn::MulAdd(value, b_left, left[r]);
         right[r] = hn::MulAdd(value, b_right, right[r]);
       }
+      a += Kind::kAStep;
     }
   }
   for (std::size_t r = 0; r < rows; ++r) {
@@ -59,40 +69,46 @@ HWY_INLINE void multiply_tile(const PanelProduct& p) {
 }
 
 // The tile of the last rows, fewer than kRows.
-template <std::size_t rows = kRows - 1>
+template <typename Kind, std::size_t rows = kRows - 1>
 HWY_INLINE void multiply_last(std::size_t left, const PanelProduct& p) {
-  if (left == rows) return multiply_tile<rows>(p);
-  if constexpr (rows > 1) multiply_last<rows - 1>(left, p);
+  if (left == rows) return multiply_tile<Kind, rows>(p);
+  if constexpr (rows > 1) multiply_last<Kind, rows - 1>(left, p);
 }
 
 // All rows, for a stretch of k.
+template <typename Kind>
 HWY_INLINE void multiply_stretch(const PanelProduct& p) {
   for (std::size_t row = 0; row < p.rows; row += kRows)
     for (std::size_t column = 0; column < kPanel; column += 2 * kLanes) {
       PanelProduct tile = p;
-      tile.a += row * p.a_row;
+      tile.a += row * Kind::kARow;
       tile.b += column;
       tile.start += row * p.start_row + column;
       tile.out += row * p.out_row + column;
       if (row + kRows <= p.rows)
-        multiply_tile<kRows>(tile);
+        multiply_tile<Kind, kRows>(tile);
       else
-        multiply_last(p.rows - row, tile);
+        multiply_last<Kind>(p.rows - row, tile);
     }
 }
 
-void Multiply(const PanelProduct& whole) {
-  if (whole.rows <= kRows) return multiply_stretch(whole);
+template <bool turned>
+HWY_INLINE void multiply_all(const PanelProduct& whole) {
+  if (whole.rows <= kRows) return multiply_stretch<Kind<turned, true>>(whole);
   PanelProduct part = whole;
   std::size_t k = 0;
   do {  // Once at least: without any k, out is the start.
     part.count = std::min(kStretch, whole.count - k);
     part.a = whole.a + k / kPanel * whole.a_panel;
     part.b = whole.b + k * kPanel;
-    multiply_stretch(part);
+    multiply_stretch<Kind<turned, false>>(part);
     part.start = whole.out;
     part.start_row = whole.out_row;
   } while ((k += kStretch) < whole.count);
+}
+
+void Multiply(const PanelProduct& product) {
+  product.a_turned ? multiply_all<true>(product) : multiply_all<false>(product);
 }
 
 // Four rows by four columns at a time.
@@ -142,9 +158,12 @@ void multiply(const PanelProduct& p) {
   for (std::size_t row = 0; row < p.rows; ++row)
     for (std::size_t column = 0; column < kPanel; ++column) {
       float sum = p.start[row * p.start_row + column];
-      for (std::size_t k = 0; k < p.count; ++k)
-        sum += p.a[row * p.a_row + k / kPanel * p.a_panel + k % kPanel * p.a_k] *
-               p.b[k * kPanel + column];
+      for (std::size_t k = 0; k < p.count; ++k) {
+        const float* const panel = p.a + k / kPanel * p.a_panel;
+        const float a =
+            p.a_turned ? panel[k % kPanel * kPanel + row] : panel[row * kPanel + k % kPanel];
+        sum += a * p.b[k * kPanel + column];
+      }
       p.out[row * p.out_row + column] = sum;
     }
 }

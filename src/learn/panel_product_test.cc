@@ -21,29 +21,23 @@ PanelProduct shape_of(const Operands& o, std::size_t rows, std::size_t count) {
   return {.rows = rows,
           .count = count,
           .a = o.a.data(),
-          .a_row = 300,
-          .a_panel = kPanel,
-          .a_k = 1,
+          .a_panel = 1'500,
           .b = o.b.data(),
           .start = o.start.data(),
           .out_row = 50};
 }
 
-// Whole tiles and every part of one, sums of one stretch and of several, `a` by rows, by columns
-// and in panels, sums that start from a row, from what is there, and in place of a bias.
+// Whole tiles and every part of one, sums of one stretch and of several, `a` as it is and turned,
+// sums that start from a row and from what is there.
 std::vector<PanelProduct> shapes(const Operands& o) {
   std::vector<PanelProduct> list = {shape_of(o, 37, 300), shape_of(o, 16, 8), shape_of(o, 8, 128)};
-  for (std::size_t rows = 1; rows < 8; ++rows) list.push_back(shape_of(o, rows, 33));
-  PanelProduct columns = shape_of(o, 24, 290);
-  columns.a_row = 1;
-  columns.a_k = kPanel;
-  columns.a_panel = kPanel * kPanel;
-  PanelProduct panels = shape_of(o, 8, 256);
-  panels.a_row = kPanel;
-  panels.a_panel = 2'000;
-  PanelProduct ones = shape_of(o, 1, 300);
-  ones.a_row = ones.a_panel = ones.a_k = 0;
-  list.insert(list.end(), {columns, panels, ones});
+  for (std::size_t rows = 1; rows < 13; ++rows) list.push_back(shape_of(o, rows, 33));
+  PanelProduct turned = shape_of(o, 24, 290);
+  turned.a_turned = true;
+  turned.a_panel = kPanel * kPanel;
+  list.push_back(turned);
+  turned.rows = 8;
+  list.push_back(turned);
   return list;
 }
 

@@ -11,8 +11,14 @@
 
 #include "learn/floats.h"
 #include "learn/model.h"
+#include "learn/node_model.h"
 
 namespace tessera {
+
+// Parameters that lie side by side.
+struct Extent {
+  std::size_t first = 0, count = 0;
+};
 
 class CpuLayer {
  public:
@@ -29,6 +35,12 @@ class CpuLayer {
   // it is null, d_in. What was in out() and d_out() may be gone afterwards.
   virtual void backward(std::span<const float> parameters, std::span<float> gradient,
                         const float* in, float* d_in) = 0;
+  // backward(), and the layer's own parameters, which lie in `own`, are updated.
+  virtual void descend(std::span<const float> parameters, std::span<float> gradient,
+                       const float* in, float* d_in, Extent own, const Update& update) {
+    backward(parameters, gradient, in, d_in);
+    if (own.count > 0) update(own.first, gradient.subspan(own.first, own.count));
+  }
 
   virtual const float* out() const = 0;
   virtual float* d_out() = 0;
@@ -42,6 +54,10 @@ struct CpuPlace {
   bool first = false;  // It reads the samples themselves.
   bool relu = false;   // ReLU follows and is done by the same layer.
 
+  // Where the layer's own begin in the flat vector, or would if it had any.
+  std::size_t first_parameter() const {
+    return layer.first_parameter < model.parameters.size() ? offset(0) : model.dimension();
+  }
   std::size_t offset(std::size_t i) const {
     return model.parameters[layer.first_parameter + i].offset;
   }

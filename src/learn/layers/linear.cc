@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "learn/conv_kernels.h"
@@ -29,20 +30,44 @@ class CpuLinear final : public CpuLayer {
 
   void backward(std::span<const float> parameters, std::span<float> gradient, const float* in,
                 float* d_in) override {
-    if (relu_) relu_gradient(shape_.batch * shape_.outputs, out_.data(), d_out_.data());
-    linear_weights(shape_, in, d_out_.data(), &gradient[weight_]);
-    for (std::size_t o = 0; o < shape_.outputs; ++o) {
-      float sum = 0;
-      for (std::size_t n = 0; n < shape_.batch; ++n) sum += d_out_[n * shape_.outputs + o];
-      gradient[bias_ + o] = sum;
+    begin_backward(gradient);
+    const OutputRange all{0, shape_.outputs};
+    linear_weights(shape_, in, d_out_.data(), all, &gradient[weight_]);
+    if (d_in) linear_inputs(shape_, d_out_.data(), &parameters[weight_], all, d_in);
+  }
+
+  // The weights of a few outputs at a time are read and moved while they are in the cache. Their
+  // gradient is used at once, so all parts write theirs to one place.
+  void descend(std::span<const float> parameters, std::span<float> gradient, const float* in,
+               float* d_in, Extent /*own*/, const Update& update) override {
+    begin_backward(gradient);
+    update(bias_, gradient.subspan(bias_, shape_.outputs));
+    const std::size_t together = std::max<std::size_t>(1, kPartMax / shape_.inputs);
+    for (std::size_t first = 0; first < shape_.outputs; first += together) {
+      const OutputRange part{first, std::min(together, shape_.outputs - first)};
+      if (d_in) linear_inputs(shape_, d_out_.data(), &parameters[weight_], part, d_in);
+      linear_weights(shape_, in, d_out_.data(), part, &gradient[weight_]);
+      update(weight_ + first * shape_.inputs,
+             gradient.subspan(weight_, part.count * shape_.inputs));
     }
-    if (d_in) linear_inputs(shape_, d_out_.data(), &parameters[weight_], d_in);
   }
 
   const float* out() const override { return out_.data(); }
   float* d_out() override { return d_out_.data(); }
 
  private:
+  // 512 KiB of weights, and their gradient as much: half of a common second cache.
+  static constexpr std::size_t kPartMax = 128 * 1024;
+
+  void begin_backward(std::span<float> gradient) {
+    if (relu_) relu_gradient(shape_.batch * shape_.outputs, out_.data(), d_out_.data());
+    for (std::size_t o = 0; o < shape_.outputs; ++o) {
+      float sum = 0;
+      for (std::size_t n = 0; n < shape_.batch; ++n) sum += d_out_[n * shape_.outputs + o];
+      gradient[bias_ + o] = sum;
+    }
+  }
+
   LinearShape shape_;
   bool relu_;
   std::size_t weight_, bias_;  // Offsets in the flat vector.

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "learn/layers/cpu_layer.h"
 #include "learn/lstm_level.h"
+#include "learn/norm_kernels.h"
 
 namespace tessera {
 namespace {
@@ -15,11 +16,14 @@ namespace {
 class CpuLstm final : public CpuLayer {
  public:
   CpuLstm(const Lstm& lstm, const CpuPlace& place)
-      : inputs_(lstm.inputs), steps_(place.layer.in[0]) {
+      : relu_(place.relu), inputs_(lstm.inputs), steps_(place.layer.in[0]) {
     CHECK(!place.first);
     for (std::size_t level = 0; level < lstm.levels; ++level)
       levels_.emplace_back(place.model, place.layer, level, place.batch_max);
-    d_in_.resize(steps_ * place.batch_max * levels_.front().d_inputs());
+    const LstmLevel& first = levels_.front();
+    x_.resize(first.panel_size(place.batch_max) * first.d_inputs() / kPanel);
+    d_in_.resize(steps_ * place.batch_max * first.d_inputs());
+    out_.resize(steps_ * place.batch_max * levels_.back().units());
   }
 
   void arrange(std::span<const float> flat, std::span<float> working) const override {
@@ -31,29 +35,54 @@ class CpuLstm final : public CpuLayer {
 
   void forward(std::span<const float> parameters, const float* in, std::size_t batch) override {
     batch_ = batch;
+    for_panels(inputs_, [&](std::size_t row, std::size_t panel, std::size_t count) {
+      std::copy_n(in + row, count, &x_[panel]);
+    });
+    const float* x = x_.data();
     for (LstmLevel& level : levels_) {
-      level.forward(parameters, in, batch);
-      in = level.states();
+      level.forward(parameters, x, batch);
+      x = level.states();
     }
+    for_panels(levels_.back().units(), [&](std::size_t row, std::size_t panel, std::size_t count) {
+      std::copy_n(x + panel, count, &out_[row]);
+    });
+    if (relu_) relu(steps_ * batch * levels_.back().units(), out_.data(), out_.data());
   }
   void backward(std::span<const float> parameters, std::span<float> gradient, const float* in,
                 float* d_in) override {
+    descend(parameters, gradient, in, d_in, {}, {});
+  }
+  // The levels update their own.
+  void descend(std::span<const float> parameters, std::span<float> gradient, const float* /*in*/,
+               float* d_in, Extent /*own*/, const Update& update) override {
+    if (relu_) relu_gradient(steps_ * batch_ * levels_.back().units(), out_.data(), d_out());
     for (std::size_t i = levels_.size(); i-- > 0;)
-      levels_[i].backward(parameters, gradient, i > 0 ? levels_[i - 1].states() : in,
-                          i > 0 ? levels_[i - 1].d_states() : d_in_.data());
+      levels_[i].backward(parameters, gradient, i > 0 ? levels_[i - 1].states() : x_.data(),
+                          i > 0 ? levels_[i - 1].d_states() : d_in_.data(), update);
     // The first level's rows are rounded up to whole vectors.
     const std::size_t wide = levels_.front().d_inputs();
     for (std::size_t row = 0; row < steps_ * batch_; ++row)
       std::copy_n(&d_in_[row * wide], inputs_, d_in + row * inputs_);
   }
 
-  const float* out() const override { return levels_.back().states(); }
+  const float* out() const override { return out_.data(); }
   float* d_out() override { return levels_.back().d_states(); }
 
  private:
+  // Rows of `width` numbers against panels: move(place in the rows, in the panels, how many).
+  template <typename Move>
+  void for_panels(std::size_t width, Move move) const {
+    for (std::size_t first = 0; first < width; first += kPanel) {
+      const std::size_t panel = first / kPanel * levels_.front().panel_size(batch_);
+      for (std::size_t row = 0; row < steps_ * batch_; ++row)
+        move(row * width + first, panel + row * kPanel, std::min(kPanel, width - first));
+    }
+  }
+
+  bool relu_;
   std::size_t inputs_, steps_, batch_ = 0;
   std::vector<LstmLevel> levels_;
-  Floats64 d_in_;
+  Floats64 x_, d_in_, out_;  // x_ in panels.
 };
 
 }  // namespace
