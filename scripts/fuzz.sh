@@ -22,7 +22,7 @@ unshuffled() {
 fuzz() {
   local target=$1 seconds=$2
   local program
-  program=$(find build/fuzz/src -name "fuzz_$target" -type f)
+  program=$(find build/dev/src -name "fuzz_$target" -type f)
   mkdir -p "$home/$target/corpus" "$home/$target/crashes"
   # A crash is reported in the table; the other targets still get their time.
   unshuffled "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
@@ -55,8 +55,8 @@ main() {
   fi
 
   scripts/setup.sh build core test
-  cmake --preset fuzz -DTESSERA_WERROR="${TESSERA_WERROR:-OFF}" >/dev/null
-  cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"
+  cmake --preset dev -DTESSERA_UNITY=ON -DTESSERA_WERROR="${TESSERA_WERROR:-OFF}" >/dev/null
+  cmake --build --preset dev --target "${targets[@]/#/fuzz_}"
 
   local waves=$(((${#targets[@]} + at_a_time - 1) / at_a_time))
   each=$((seconds / waves > 0 ? seconds / waves : 1))

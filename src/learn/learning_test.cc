@@ -22,18 +22,16 @@ TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
     std::vector<std::vector<Vector>> models;
     std::vector<std::vector<float>> losses;
     std::vector<double> accuracies;
-    for (const unsigned threads : {1u, 2u, 3u}) {
+    for (const unsigned threads : {1u, 3u}) {
       World world(c.task);
-      Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=4", "cpu", threads);
+      Learning learning = world.learning(c.spec, "sgd:lr=0.05,batch=4,steps=2", "cpu", threads);
       losses.push_back(world.run(*learning.trainer, 2));
       models.push_back(world.models);
       accuracies.push_back(world.scores(*learning.evaluator)[2].loss);
     }
     EXPECT_EQ(models[1], models[0]) << c.spec;
-    EXPECT_EQ(models[2], models[0]) << c.spec;
     EXPECT_EQ(losses[1], losses[0]) << c.spec;
     EXPECT_EQ(accuracies[1], accuracies[0]) << c.spec;
-    EXPECT_EQ(accuracies[2], accuracies[0]) << c.spec;
   }
 }
 
