@@ -258,8 +258,8 @@ class Archive {
 
   bool fine() const { return why_.empty() && !in_->ran_short(); }
 
-  Bytes* out_ = nullptr;                                     // Writing,
-  ByteReader* in_ = nullptr;                                 // or reading.
+  Bytes* out_ = nullptr;                                     // Not null while writing.
+  ByteReader* in_ = nullptr;                                 // Not null while reading.
   std::string why_;                                          // Refused, when not empty.
   std::unordered_map<const Bytes*, std::uint64_t> numbers_;  // Buffers written, by their place.
   std::vector<std::shared_ptr<const Bytes>> buffers_;        // Buffers read.

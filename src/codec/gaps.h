@@ -38,10 +38,10 @@ class GapTable {
   static constexpr std::size_t kGapsMax = 8;
 
   struct Step {
-    std::uint8_t bits = 0;    // Together,
-    std::uint8_t gaps = 0;    // how many there are (none: the first one is longer than kBits),
-    std::uint8_t total = 0;   // and their sum.
-    std::uint8_t unused = 0;  // So that a step is loaded as one word.
+    std::uint8_t bits = 0;    // Of all its gaps.
+    std::uint8_t gaps = 0;    // How many there are; none if the first is longer than kBits.
+    std::uint8_t total = 0;   // The gaps' sum.
+    std::uint8_t unused = 0;  // A step is loaded as one word.
   };
 
   template <typename Code>
@@ -71,9 +71,9 @@ class GapTable {
 // Where a reading of gaps stands. Passed and returned by value, so that it lives in registers.
 struct GapCursor {
   BitReader bits{ByteSpan()};
-  std::uint64_t last = 0;      // The last index read,
-  std::uint32_t* next{};       // where the next one goes,
-  const std::uint32_t* end{};  // and where that ends.
+  std::uint64_t last = 0;      // The last index read.
+  std::uint32_t* next{};       // The next index goes here.
+  const std::uint32_t* end{};  // One past the place of the last index.
 };
 
 // Reads on until the table or the end of the payload is of no more help.

@@ -47,8 +47,8 @@ TEST(F16, KnownValues) {
   EXPECT_EQ(from_f16(0x3c00), 1.0f);
   EXPECT_EQ(from_f16(0xc000), -2.0f);
   EXPECT_EQ(from_f16(0x7bff), 65504.0f);
-  EXPECT_EQ(from_f16(0x0400), 0x1p-14f);  // The smallest normal,
-  EXPECT_EQ(from_f16(0x0001), 0x1p-24f);  // and the smallest of all.
+  EXPECT_EQ(from_f16(0x0400), 0x1p-14f);  // The smallest normal number.
+  EXPECT_EQ(from_f16(0x0001), 0x1p-24f);  // The smallest denormal.
   EXPECT_TRUE(std::signbit(from_f16(0x8000)));
   EXPECT_EQ(from_f16(0x7c00), std::numeric_limits<float>::infinity());
 }
@@ -59,8 +59,8 @@ TEST(F16, RoundsToNearestEvenAndOverflowsWhereItSays) {
   EXPECT_EQ(from_f16(to_f16(-1e30f)), -std::numeric_limits<float>::infinity());
   EXPECT_EQ(to_f16(0x1p-25f), 0);           // A tie, to even.
   EXPECT_EQ(to_f16(0x1.000002p-25f), 1);    // Just above it.
-  EXPECT_EQ(to_f16(1 + 0x1p-11f), 0x3c00);  // Ties again, down
-  EXPECT_EQ(to_f16(1 + 0x3p-11f), 0x3c02);  // and up.
+  EXPECT_EQ(to_f16(1 + 0x1p-11f), 0x3c00);  // A tie, rounded down to even.
+  EXPECT_EQ(to_f16(1 + 0x3p-11f), 0x3c02);  // A tie, rounded up to even.
   EXPECT_TRUE(std::isnan(from_f16(to_f16(std::numeric_limits<float>::signaling_NaN()))));
 }
 

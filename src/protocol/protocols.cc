@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostRounds = 100'000'000;
+constexpr double kRoundsMax = 100'000'000;
 
 PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOptions options) {
   return {.make = [meetings = std::move(meetings),
@@ -39,7 +39,7 @@ std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int 
 // Asynchronous runs end at a moment; the fallback is 90 rounds of the second paper's setting.
 Ending read_ending(Options& options) {
   Ending ending;
-  ending.rounds = static_cast<Round>(options.integer("rounds", 0, between(0, kMostRounds)));
+  ending.rounds = static_cast<Round>(options.integer("rounds", 0, between(0, kRoundsMax)));
   if (options.has("until") || ending.rounds == 0) {
     const Duration until = options.duration("until", std::chrono::seconds(67));
     if (until <= Duration::zero()) options.refuse("until", "a run must last a while");
@@ -67,7 +67,7 @@ PatienceOptions read_patience(Options& options) {
 }
 
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {
-  const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kMostRounds)));
+  const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kRoundsMax)));
   return make_rounds(std::make_shared<GraphMeetings>(context.topology),
                      {.rounds = rounds,
                       .weights = Weights::kMetropolisHastings,
@@ -75,7 +75,7 @@ PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context)
 }
 
 PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& context) {
-  const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kMostRounds)));
+  const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kRoundsMax)));
   const std::uint32_t fanout = read_fanout(options, context, 7);
   return make_rounds(
       std::make_shared<EpidemicMeetings>(context.nodes, fanout, context.random.fork("epidemic")),

@@ -48,8 +48,8 @@ TEST(TimeLog, MeasuresAtItsMomentsAndAtTheEnd) {
   for (const MetricsRow& row : run.rows) {
     ASSERT_TRUE(row.network.has_value());
     const NetworkFigures& network = *row.network;
-    EXPECT_GT(network.delivered_fraction, 0.3);  // Stragglers drop most of theirs,
-    EXPECT_LT(network.delivered_fraction, 0.9);  // fast nodes none.
+    EXPECT_GT(network.delivered_fraction, 0.3);  // Fast nodes drop none.
+    EXPECT_LT(network.delivered_fraction, 0.9);  // Stragglers drop most of theirs.
     // A straggler always sends, now and then to a straggler that is slower still.
     EXPECT_GT(network.link_use_max, 0.7);
     EXPECT_LE(network.link_use_max, 1.001);

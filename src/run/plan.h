@@ -52,8 +52,8 @@ struct ProtocolPlan {
 
 // When to test, and on how much.
 struct EvaluatePlan {
-  Round rounds = 10;        // Every so many, or
-  Duration period{};        // every so much time where this is not zero.
+  Round rounds = 10;        // From one evaluation to the next.
+  Duration period{};        // Counts instead of `rounds` where it is not zero.
   std::size_t samples = 0;  // 0: the whole test half.
   bool by_time() const { return period > Duration::zero(); }
 };

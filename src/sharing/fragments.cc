@@ -93,8 +93,8 @@ class Fragments final : public Sharing {
 }  // namespace
 
 std::unique_ptr<Sharing> make_fragments(Options& options, const SharingContext& context) {
-  constexpr double kLeast = 1e-4;  // Ten thousand messages a round are enough.
-  const double fraction = options.number("fraction", 0.1, between(kLeast, 1));
+  constexpr double kFractionMin = 1e-4;  // Ten thousand messages a round are enough.
+  const double fraction = options.number("fraction", 0.1, between(kFractionMin, 1));
   // A hair is added before rounding down: 1 / 0.1 and its like must not become 9.
   const auto count = std::max(1u, static_cast<std::uint32_t>(1 / fraction + 1e-9));
   return std::make_unique<Fragments>(

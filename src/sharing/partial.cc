@@ -58,7 +58,7 @@ class Cut {
   Cut(std::uint32_t dimension, std::uint32_t pieces, std::uint64_t seed)
       : block_bits_(
             static_cast<std::uint32_t>(std::bit_width(std::clamp<std::uint32_t>(
-                                           dimension / (kBlocksPerPiece * pieces), 1, kBlockMost)) -
+                                           dimension / (kBlocksPerPiece * pieces), 1, kBlockMax)) -
                                        1)),
         piece_of_block_((dimension >> block_bits_) + 1) {
     const FragmentLayout layout({.dimension = static_cast<std::uint32_t>(piece_of_block_.size()),
@@ -72,7 +72,7 @@ class Cut {
 
  private:
   static constexpr std::uint32_t kBlocksPerPiece = 16;
-  static constexpr std::uint32_t kBlockMost = 256;
+  static constexpr std::uint32_t kBlockMax = 256;
   std::uint32_t block_bits_;  // A block has this power of two of coefficients.
   Indices piece_of_block_;
 };
