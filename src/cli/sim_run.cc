@@ -68,6 +68,9 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
       summary.took.all, summary.took.all - summary.took.loop, summary.took.loop,
       100 * summary.took.training / loop, 100 * summary.took.evaluating / loop,
       100 * (1 - (summary.took.training + summary.took.evaluating) / loop));
+  if (last.hostile > 0)
+    fmt::print("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
+               last.hostile);
   fmt::print("written to {}\n", out.string());
 }
 

@@ -182,5 +182,19 @@ TEST_F(PageTest, TheComparisonMarksTheBestAndNamesWhatDoesNotCompare) {
             std::string::npos);
 }
 
+// Four of twenty nodes are hostile: a comparison says so, and the page knows which.
+TEST_F(PageTest, HostileNodesAreNamed) {
+  write_run("attacked", 0.5, 100);
+  write("attacked/config.toml", "nodes = 20\nseed = 90\ndata = \"synthetic\"\n");
+  write("attacked/summary.json",
+        "{\"accuracy\":0.5,\"rounds\":40,\"hostile_nodes\":4,\"hostile\":[1,4,7,9],"
+        "\"node_accuracy\":[0.5,null,0.5],\"edges\":[[0,1]]}");
+  const FoundRuns found = find({"attacked"});
+  const std::vector<std::string> notes = comparison_notes(found.runs);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], "attacked: 4 of 20 nodes are hostile; figures are of the others");
+  EXPECT_NE(page_data(found, {}).value().find("\"hostile\":[1,4,7,9]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera
