@@ -10,10 +10,17 @@ bool Heard::put(NodeId from, Round round, Told told) {
   return rounds_[round].emplace(from, std::move(told)).second;
 }
 
-std::size_t Heard::keep_newest(NodeId from, std::size_t most) {
+std::size_t Heard::make_room(NodeId from, const Places& places) {
+  const auto most = static_cast<Round>(places.most);
+  const std::size_t contradicted = forget(from, places.told + most, rounds_.size());
   const std::size_t kept = rounds_of(from);
+  if (kept <= places.most) return contradicted;
+  return contradicted + forget(from, places.ours + 1, kept - places.most);
+}
+
+std::size_t Heard::forget(NodeId from, Round first, std::size_t most) {
   std::size_t forgotten = 0;
-  for (auto at = rounds_.begin(); at != rounds_.end() && kept - forgotten > most;) {
+  for (auto at = rounds_.lower_bound(first); at != rounds_.end() && forgotten < most;) {
     forgotten += at->second.erase(from);
     at = at->second.empty() ? rounds_.erase(at) : std::next(at);
   }

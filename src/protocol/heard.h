@@ -39,8 +39,15 @@ class Heard {
   // False where the peer has told of that round before.
   bool put(NodeId from, Round round, Told told);
   void forget_before(Round round) { rounds_.erase(rounds_.begin(), rounds_.lower_bound(round)); }
-  // Forgets all but the `most` newest rounds of a peer, and says how many those were.
-  std::size_t keep_newest(NodeId from, std::size_t most);
+  // Makes room after a peer told of `told`, we being in round `ours`, and says how many of its
+  // shares were forgotten: those of rounds it cannot be in, `most` after the one it just told, and
+  // then the oldest until `most` are left. That of our own round stays: we have stopped waiting for
+  // it.
+  struct Places {
+    Round told = 0, ours = 0;
+    std::size_t most = 0;
+  };
+  std::size_t make_room(NodeId from, const Places& places);
 
   bool empty() const { return rounds_.empty(); }
   bool has(NodeId from, Round round) const { return of(round).count(from) > 0; }
@@ -55,6 +62,9 @@ class Heard {
   void fields(Archive& archive) { archive(rounds_); }
 
  private:
+  // Of rounds from `first` on, oldest first, as many as `most`.
+  std::size_t forget(NodeId from, Round first, std::size_t most);
+
   std::map<Round, BySender> rounds_;
 };
 

@@ -207,15 +207,43 @@ TEST(Hostile, FutureRoundsFillAFewPlacesOnly) {
     OneNode one({.topology = c.topology, .protocol = c.protocol});
     one.starts();
     for (Round round = 1; round <= 300; ++round) one.hears(kHostile, round, {0, 0});
-    const std::uint64_t gone = one.refused_of(kHostile, "early") + one.noted("superseded");
+    const std::uint64_t gone =
+        one.refused_of(kHostile, "early") + one.refused_of(kHostile, "stale");
     EXPECT_GE(gone, 300 - c.kept);
     EXPECT_LE(gone, 300 - c.kept + 1);  // The round under way has a place, too.
     // Without patience the nearest are needed and stay, with it the newest.
     const bool patient = std::string_view(c.protocol).find("patience") != std::string_view::npos;
-    EXPECT_EQ(patient ? one.refused("early") : one.noted("superseded"), 0u);
+    EXPECT_EQ(patient ? one.refused("early") : one.refused("stale"), 0u);
     one.hears(2, 1, {0, 0});
     EXPECT_EQ(one.refused_of(2, "early"), 0u);
   }
+}
+
+// Shares of rounds to come take the place of nothing a peer tells when it behaves, before or after:
+// nobody waits for what was told.
+TEST(Hostile, FutureRoundsBetweenHonestOnesMakeNobodyWait) {
+  OneNode middle({.protocol = "dpsgd:rounds=100000,patience=8s"});
+  middle.starts();
+  const auto fill = [&](Round first) {
+    for (Round round = first; round < first + 10; ++round) middle.hears(kHostile, round, {0, 0});
+  };
+  for (Round round = 0; round < 20; ++round) {
+    if (round % 2 == 0) fill(50'000);
+    middle.hears(kHostile, round, {0, 0});
+    if (round % 3 == 0) fill(70'000);
+    middle.trains_to({0, 0});
+    middle.hears(2, round, {0, 0});
+    EXPECT_EQ(middle.node.rounds_done(), round + 1);
+  }
+  fill(60'000);
+  middle.hears(kHostile, 21, {0, 0});  // A round ahead, as honest ones may be.
+  middle.hears(kHostile, 20, {0, 0});
+  for (const Round round : {20u, 21u}) {
+    middle.trains_to({0, 0});
+    middle.hears(2, round, {0, 0});
+    EXPECT_EQ(middle.node.rounds_done(), round + 1);
+  }
+  EXPECT_EQ(middle.noted("missed") + middle.noted("skipped"), 0u);
 }
 
 // A member that says only what is long over, again and again, is not waited for; and one that tells
