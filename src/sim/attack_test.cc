@@ -142,6 +142,13 @@ bool fits(const Recipe& recipe, const AttackKind& attack) {
          (name != "stale" && name != "future" && name != "nan");
 }
 
+bool honest_models_are_finite(const Simulation& simulation) {
+  for (NodeId id = 0; id < simulation.node_count(); ++id)
+    for (const float x : simulation.node(id).model())
+      if (id != 2 && id != 5 && !std::isfinite(x)) return false;
+  return true;
+}
+
 // Not every protocol looks at every field of a heading.
 bool changes_models(const AttackKind& attack) {
   return attack.name != "future" && attack.name != "degree" && attack.name != "age";
@@ -157,6 +164,7 @@ TEST(HostileNodes, WorkWithEveryProtocolAndSharing) {
       const std::uint64_t digest = world.run();
       EXPECT_TRUE(world.simulation->finished());
       EXPECT_TRUE(world.simulation->ledger().balances());
+      EXPECT_TRUE(honest_models_are_finite(*world.simulation));
       options.threads = 4;
       EXPECT_EQ(ToyWorld(options).run(), digest);
       options.faults = "none";
