@@ -67,7 +67,7 @@ void Runtime::on_control(NodeId from, const Control& control) {
     leaving_.peer_finished(from);
   } else if (const auto* request = std::get_if<ModelRequest>(&control)) {
     const ModelOffer offer = joining_.answer(*request, node_->rounds_done(), node_->model());
-    parts_.transport->send(from, encode_control(offer), MessageClass::kControl);
+    parts_.transport->send(from, encode_control(offer), MessageClass::kOffer);
   } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
     on_offer(from, *offer);
   }

@@ -150,8 +150,7 @@ TEST(Inbox, ANewSessionBeginsAfreshAndAKnownOneGoesOn) {
 // ---- sending: chunks of 100 bytes, 500 in flight
 
 Outbox small_outbox(QueuePolicy policy = QueuePolicy::kBackPressure) {
-  return Outbox({.policy = policy,
-                 .queue_bytes_max = 1000,
+  return Outbox({.queue = {.policy = policy, .bytes_max = 1000},
                  .in_flight_bytes_max = 500,
                  .chunk_bytes_max = 100});
 }
@@ -212,6 +211,23 @@ TEST(Outbox, TheReceiversWindowHolds) {
   EXPECT_FALSE(outbox.next());  // Two held take 328 of 400.
   EXPECT_TRUE(outbox.confirm(2, 1));
   EXPECT_TRUE(outbox.next());
+}
+
+// A peer that says it will hold anything, and releases nothing, is not given more than agreed: what
+// it has not released is remembered here.
+TEST(Outbox, ABoundlessWindowIsNotBelieved) {
+  Outbox outbox({.queue = {.bytes_max = 1000},
+                 .in_flight_bytes_max = 500,
+                 .chunk_bytes_max = 100,
+                 .peer_holds_max = 400});
+  EXPECT_TRUE(outbox.resume(1, ~0ull));
+  std::uint64_t sent = 0;
+  for (int i = 0; i < 50; ++i) {
+    outbox.push(shared(100));
+    if (!outbox.next()) continue;
+    EXPECT_TRUE(outbox.confirm(++sent, 0));
+  }
+  EXPECT_EQ(sent, 2u);
 }
 
 TEST(Outbox, AMessageOfWhichNothingWasSentCanBeDropped) {

@@ -14,9 +14,15 @@ enum class QueuePolicy {
   kNewestWins,    // The oldest messages not yet begun make room. For protocols that do not.
 };
 
-// What the node says can be superseded and taken back; what processes agree on among themselves
-// (control) cannot, and takes no part in the counts of what the node has sent.
-enum class MessageClass { kOrdinary, kControl };
+// What the node says can be superseded and taken back. What processes agree on among themselves
+// is not taken back, has bounds of its own, takes no room from what the node says and no part in
+// the counts of what it has sent.
+enum class MessageClass {
+  kOrdinary,
+  kControl,  // A few bytes. The newest kControlsWaitingMax wait.
+  kOffer,    // A whole model. One waits; a newer one takes its place.
+};
+inline constexpr std::size_t kControlsWaitingMax = 64;
 
 // A peer is silent when nothing came from it for mean + deviations * deviation of the gaps between
 // its heartbeats (arrivals.h), but at least silence_min and at most silence_max: a timeout that is
@@ -43,6 +49,9 @@ struct TransportOptions {
   // Per peer. Under kBackPressure a message is taken while the queue is below this, whatever its
   // own size, so that a model larger than the queue still goes through.
   std::size_t queue_bytes_max = 64 << 20;
+  // An ordinary message that has waited longer than this makes room for a newer one; zero: it waits
+  // as long as it takes. For protocols that do not wait for a peer beyond this either.
+  Duration unsent_age_max{};
   // Sent but not yet confirmed, per peer: what drop_unsent() can no longer take back. As much as
   // keeps the path busy is let out, and what waits on it for `slack` (window.h); never more than
   // this.

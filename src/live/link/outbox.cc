@@ -99,7 +99,7 @@ void Outbox::forget_confirmed() {
 
 bool Outbox::resume(std::uint64_t next, std::uint64_t window) {
   if (next < oldest_ || next > end_.number) return false;
-  peer_holds_max_ = window;
+  peer_holds_max_ = std::min(window, limits_.peer_holds_max);
   sent_ = received_ = mark(next);
   if (released_.number > received_.number) released_ = received_;
   forget_confirmed();  // Its confirmation may have been lost with the old connection.

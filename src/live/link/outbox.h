@@ -23,15 +23,17 @@ namespace tessera {
 class Outbox {
  public:
   struct Limits {
-    QueuePolicy policy = QueuePolicy::kBackPressure;
-    std::size_t queue_bytes_max = 0;
+    MessageQueue::Limits queue{};
     std::size_t in_flight_bytes_max = 0;
     std::size_t chunk_bytes_max = 0;
+    // Whatever window a peer speaks of, no more is left with it that it has not released.
+    std::uint64_t peer_holds_max = ~0ull;
   };
-  explicit Outbox(Limits limits) : limits_(limits), queue_(limits.policy, limits.queue_bytes_max) {}
+  explicit Outbox(Limits limits) : limits_(limits), queue_(limits.queue) {}
 
-  bool push(std::shared_ptr<const Bytes> message, MessageClass what = MessageClass::kOrdinary) {
-    return queue_.push({std::move(message), what});
+  bool push(std::shared_ptr<const Bytes> message, MessageClass what = MessageClass::kOrdinary,
+            Instant now = {}) {
+    return queue_.push({std::move(message), what, now});
   }
   // Forgets every ordinary message of which no chunk was sent.
   void drop_unsent() { queue_.drop_ordinary(); }
@@ -82,7 +84,7 @@ class Outbox {
   void forget_confirmed();
 
   Limits limits_;
-  std::uint64_t peer_holds_max_ = ~0ull;
+  std::uint64_t peer_holds_max_ = limits_.peer_holds_max;
   MessageQueue queue_;
   std::deque<Begun> begun_;
   Mark end_;       // Behind the last chunk of the messages begun.

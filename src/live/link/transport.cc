@@ -41,7 +41,8 @@ void Transport::rouse() {
 bool Transport::send(NodeId to, std::shared_ptr<const Bytes> message, MessageClass what) {
   const Lock lock(mutex_);
   Link* link = links_.find(to);
-  if (stopping_ || link == nullptr || !link->outbox().push(std::move(message), what)) return false;
+  if (stopping_ || link == nullptr || !link->outbox().push(std::move(message), what, now()))
+    return false;
   rouse();
   return true;
 }
