@@ -22,7 +22,8 @@ namespace tessera {
 struct SendingOptions {
   // How many of the last messages to a peer are kept in last_told_.
   std::size_t retold_max = 0;
-  // A peer whose queue is full is waited for; one that takes nothing for this long is not.
+  // A peer whose queue is full is waited for (the queue's policy is kBackPressure, for protocols
+  // that wait for ever anyway); one that takes nothing for this long is not.
   Duration stalled_max = std::chrono::seconds(10);
 };
 

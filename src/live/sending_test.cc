@@ -79,6 +79,27 @@ TEST_F(SendingTest, APeerThatTakesNothingIsToldTheNewestOnly) {
   EXPECT_FALSE(sending.holds_any());
 }
 
+// As under a protocol with patience, of 20 ms here: a peer that is alive and reads nothing holds
+// nothing up, and what waits for it is not older than that.
+TEST_F(SendingTest, WithPatienceASlowPeerHoldsNothingUp) {
+  TransportOptions options = quick();
+  options.policy = QueuePolicy::kNewestWins;
+  options.unsent_age_max = std::chrono::milliseconds(20);
+  options.queue_bytes_max = 1 << 20;
+  options.message_bytes_max = options.held_bytes_extra = 1000;
+  start(options);
+  Sending sending = make();
+  for (int i = 0; i < 100; ++i) {
+    sending.send(1, payload_of(900));
+    ASSERT_FALSE(sending.holds_any());
+  }
+  const Instant said = own_->now();
+  ASSERT_TRUE(await([&] { return own_->now() - said > std::chrono::milliseconds(25); }));
+  sending.send(1, payload_of(901));
+  EXPECT_EQ(own_->peer(1).out.queued, 1u);
+  EXPECT_EQ(said_, "");
+}
+
 TEST_F(SendingTest, WhatIsTakenBackIsNotHeldEither) {
   TransportOptions options = quick();
   options.queue_bytes_max = options.message_bytes_max = options.held_bytes_extra = 1000;

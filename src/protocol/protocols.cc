@@ -23,7 +23,8 @@ PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOpt
   return {.make = [meetings = std::move(meetings),
                    options](NodeId) { return std::make_unique<Rounds>(meetings, options); },
           .rounds = options.rounds,
-          .waits_for_ever = Patience(options.patience).endless()};
+          .waits_for_ever = Patience(options.patience).endless(),
+          .patience = options.patience.most};
 }
 
 std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int fallback) {

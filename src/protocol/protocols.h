@@ -32,6 +32,8 @@ struct PreparedProtocol {
   bool waits_for_ever = false;
   // Whether a node averages with one peer at a time.
   bool one_by_one = false;
+  // How long a round waits for a peer at most; zero: without end, or there are no rounds.
+  Duration patience{};
 };
 
 struct ProtocolKind {

@@ -130,6 +130,8 @@ std::unique_ptr<Transport> LiveRun::make_transport() const {
   fit_to_model(options.link, options.link.dimension);
   options.link.policy =
       plan_.protocol.newest_wins() ? QueuePolicy::kNewestWins : QueuePolicy::kBackPressure;
+  // Nobody waits longer for a share, so one that has not left by then is of no use any more.
+  options.link.unsent_age_max = plan_.protocol.prepared.patience;
   apply_link_options(settings_.link, options.link);
   return make_zeromq_transport(std::move(options));
 }

@@ -46,7 +46,7 @@ struct ProtocolPlan {
 
   // In a live run: whether a link whose queue is full lets go of the oldest message, since nobody
   // waits for it, and how many of its last messages a node tells a peer that has come back.
-  bool newest_wins() const { return !kind->synchronous; }
+  bool newest_wins() const { return !prepared.waits_for_ever; }
   std::uint32_t retold() const { return kind->synchronous ? 2 : 0; }
 };
 

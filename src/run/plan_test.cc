@@ -138,6 +138,10 @@ TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   EXPECT_FALSE(protocol("dpsgd").newest_wins());
   EXPECT_EQ(protocol("dpsgd").retold(), 2u);
   EXPECT_FALSE(protocol("dpsgd:patience=1s").prepared.waits_for_ever);
+  // A peer that reads slowly holds up those who wait for ever, and nobody else.
+  EXPECT_TRUE(protocol("dpsgd:patience=1s").newest_wins());
+  EXPECT_EQ(protocol("dpsgd:patience=1s").prepared.patience, std::chrono::seconds(1));
+  EXPECT_EQ(protocol("dpsgd").prepared.patience, Duration::zero());
   EXPECT_FALSE(protocol("divshare").prepared.waits_for_ever);
   EXPECT_TRUE(protocol("divshare").newest_wins());
   EXPECT_EQ(protocol("divshare").retold(), 0u);
