@@ -181,7 +181,7 @@ std::string to_text(const NodeStatus& status) {
                     show_bytes(static_cast<double>(peer.out.unconfirmed_bytes)),
                     show_bytes(static_cast<double>(peer.out.bytes)),
                     show_bytes(static_cast<double>(peer.in.bytes)));
-    text += peer.alive() || peer.reason.empty() ? "\n" : fmt::format("  {}\n", peer.reason);
+    text += peer.reason.empty() ? "\n" : fmt::format("  {}\n", peer.reason);
   }
   return text;
 }

@@ -1,16 +1,29 @@
 #include "live/link/answers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
+namespace {
+
+constexpr std::size_t kFormerMax = 8;
+
+}  // namespace
 
 Welcome Answers::welcome_frame() const {
   return {.session = inbox_.session(), .next = inbox_.expected(), .window = limits_.held_bytes_max};
 }
 
+bool Answers::was_replaced(std::uint64_t session) const {
+  return std::find(former_.begin(), former_.end(), session) != former_.end();
+}
+
 Answers::Greeted Answers::welcome(std::string_view route, const Hello& hello) {
   Greeted greeted;
   greeted.restarted = inbox_.session() != 0 && inbox_.session() != hello.session;
+  if (greeted.restarted) former_.push_back(inbox_.session());
+  std::erase(former_, hello.session);
+  if (former_.size() > kFormerMax) former_.pop_front();
   greeted.messages_lost = inbox_.greet(hello.session, hello.oldest);
   route_ = route;
   greeting_ = Answer{route_, welcome_frame()};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,13 @@ class Answers {
 
   // Whether `route` is the connection that counts.
   bool counts(std::string_view route) const { return route == route_; }
+  // When a frame last came on it.
+  void heard(Instant now) { heard_at_ = now; }
+  Instant heard_at() const { return heard_at_; }
+
+  // A process that another one has taken the place of: sessions differ, so one that comes back has
+  // lived on beside its successor.
+  bool was_replaced(std::uint64_t session) const;
 
   struct Greeted {
     bool restarted = false;         // The peer is in another life than when it last said hello.
@@ -53,7 +61,9 @@ class Answers {
   Inbox::Limits limits_;
   Duration resync_interval_;
   Inbox inbox_;
+  std::deque<std::uint64_t> former_;  // The last few sessions before this one.
   std::string route_;
+  Instant heard_at_{};
   std::optional<Answer> greeting_;  // A welcome or rejection that is due.
   bool ack_due_ = false;
   std::size_t taken_bytes_ = 0;  // Since the last ack.

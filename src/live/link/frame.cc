@@ -80,7 +80,7 @@ Result<Frame> read_body(std::uint8_t kind, ByteReader& in) {
       return read_welcome(in);
     case kReject: {
       const auto reason = in.get<std::uint8_t>();
-      if (!in.ran_short() && (reason < 1 || reason > 3))
+      if (!in.ran_short() && (reason < 1 || reason > 4))
         return Error{"reason", fmt::format("a rejection for reason {}, which is none", reason)};
       return Frame(Reject{static_cast<RejectReason>(reason)});
     }
@@ -109,6 +109,8 @@ std::string_view to_string(RejectReason reason) {
       return "run";
     case RejectReason::kDimension:
       return "dimension";
+    case RejectReason::kTwin:
+      return "twin";
   }
   return "unknown";
 }

@@ -25,11 +25,11 @@
 namespace tessera {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4C535354;  // "TSSL"
-inline constexpr std::uint16_t kLinkVersion = 2;
+inline constexpr std::uint16_t kLinkVersion = 3;
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;  // Of payload.
 
 // Why a hello is turned down; the numbers are on the wire.
-enum class RejectReason : std::uint8_t { kVersion = 1, kRun = 2, kDimension = 3 };
+enum class RejectReason : std::uint8_t { kVersion = 1, kRun = 2, kDimension = 3, kTwin = 4 };
 std::string_view to_string(RejectReason reason);
 
 struct Hello {

@@ -103,8 +103,10 @@ void Link::on_ack(Instant now, const Ack& ack) {
 void Link::on_reject(const Reject& reject) {
   if (!dialer_.greeting()) return refuse("answer");
   dialer_.hang_up();
+  const bool twin = reject.reason == RejectReason::kTwin;
   liveness_.become(PeerCondition::kRefused,
-                   fmt::format("it refuses us: another {}", to_string(reject.reason)));
+                   twin ? "it refuses us: another process has our key, and came later"
+                        : fmt::format("it refuses us: another {}", to_string(reject.reason)));
 }
 
 // ---- the peer's connection
@@ -115,6 +117,7 @@ void Link::on_frame(Instant now, std::string_view route, ByteSpan bytes) {
   if (!frame) return refuse(frame.error().kind);
   if (const auto* hello = std::get_if<Hello>(&*frame)) return on_hello(now, route, *hello);
   if (!answers_.counts(route)) return refuse("no-hello");
+  answers_.heard(now);
   if (const auto* chunk = std::get_if<Chunk>(&*frame)) return on_chunk(now, *chunk);
   if (std::holds_alternative<Heartbeat>(*frame)) {
     liveness_.heartbeat(now);
@@ -128,18 +131,24 @@ void Link::on_frame(Instant now, std::string_view route, ByteSpan bytes) {
   }
 }
 
-std::optional<RejectReason> Link::fault_of(const Hello& hello) const {
+// Two processes with one key would take each other's place for ever; the later one stays while it
+// is heard.
+std::optional<RejectReason> Link::fault_of(Instant now, const Hello& hello) const {
   if (hello.version != kLinkVersion) return RejectReason::kVersion;
   if (hello.run != options_.run) return RejectReason::kRun;
   if (hello.dimension != options_.dimension) return RejectReason::kDimension;
+  if (answers_.was_replaced(hello.session) && now - answers_.heard_at() < liveness_.deadline())
+    return RejectReason::kTwin;
   return std::nullopt;
 }
 
 void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
-  if (const std::optional<RejectReason> fault = fault_of(hello)) {
+  if (const std::optional<RejectReason> fault = fault_of(now, hello)) {
     refuse(to_string(*fault));
     answers_.reject(route, *fault);
-    if (!alive())
+    if (*fault == RejectReason::kTwin)
+      liveness_.warn("two processes have its key, and the one that came later counts");
+    else if (!alive())
       liveness_.become(PeerCondition::kRefused,
                        fmt::format("it is of another {}", to_string(*fault)));
     return;
@@ -147,6 +156,7 @@ void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
   // A chunk number of zero would make the arithmetic of what is released wrap.
   if (hello.oldest == 0 || hello.session == 0) return refuse("magic");
   const Answers::Greeted greeted = answers_.welcome(route, hello);
+  answers_.heard(now);
   for (std::size_t n = greeted.messages_lost; n > 0; --n) refuse("old-session");
   dialer_.peer_is_there(now, greeted.restarted);
   liveness_.said_hello(now);

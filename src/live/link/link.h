@@ -11,6 +11,7 @@
 //   "answer"                     an answer that makes no sense: to another session, of chunks we
 //                                did not send
 //   "old-session"                messages of a peer's former life that were not taken
+//   "twin"                       a hello of a process whose successor, with the same key, is here
 #pragma once
 
 #include <cstdint>
@@ -72,7 +73,7 @@ class Link {
  private:
   void refuse(std::string_view word) { ++refusals_[std::string(word)]; }
   void on_hello(Instant now, std::string_view route, const Hello& hello);
-  std::optional<RejectReason> fault_of(const Hello& hello) const;
+  std::optional<RejectReason> fault_of(Instant now, const Hello& hello) const;
   void on_chunk(Instant now, const Chunk& chunk);
   void on_welcome(Instant now, const Welcome& welcome);
   void on_reject(const Reject& reject);

@@ -20,6 +20,7 @@ void Liveness::heartbeat(Instant now) {
 void Liveness::said_hello(Instant now) {
   // The gap to its next heartbeat says nothing: the connection was made anew.
   arrivals_.forget_last();
+  warning_.clear();
   become(PeerCondition::kAlive, {});
   heard(now);
 }
@@ -27,6 +28,11 @@ void Liveness::said_hello(Instant now) {
 void Liveness::said_goodbye(Instant now) {
   last_heard_ = now;
   become(PeerCondition::kGone, "said goodbye");
+}
+
+void Liveness::warn(std::string warning) {
+  changed_ = changed_ || warning != warning_;
+  warning_ = std::move(warning);
 }
 
 void Liveness::become(PeerCondition condition, std::string reason) {

@@ -21,15 +21,17 @@ class Liveness {
   void said_goodbye(Instant now);
   void become(PeerCondition condition, std::string reason);
   void explain(std::string reason) { reason_ = std::move(reason); }  // The condition stays.
+  // Something people should know of while it is alive, until its next hello.
+  void warn(std::string warning);
 
   // Notices silence.
   void tick(Instant now);
-  // Whether the condition has changed since the last call.
+  // Whether the condition has changed, or there is a new warning, since the last call.
   bool take_change() { return std::exchange(changed_, false); }
 
   PeerCondition condition() const { return condition_; }
   bool alive() const { return condition_ == PeerCondition::kAlive; }
-  const std::string& reason() const { return reason_; }
+  const std::string& reason() const { return reason_.empty() ? warning_ : reason_; }
   Instant last_heard() const { return last_heard_; }
   Duration deadline() const { return arrivals_.deadline(); }
 
@@ -37,6 +39,7 @@ class Liveness {
   Arrivals arrivals_;
   PeerCondition condition_ = PeerCondition::kConnecting;
   std::string reason_ = "not heard from yet";
+  std::string warning_;
   bool changed_ = false;
   Instant last_heard_{};
 };

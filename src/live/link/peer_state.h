@@ -50,7 +50,7 @@ struct PeerState {
   NodeId id = 0;
   std::string name{};
   PeerCondition condition = PeerCondition::kConnecting;
-  std::string reason{};           // One sentence for people: why it is not alive.
+  std::string reason{};           // One sentence for people: why it is not alive, or a warning.
   Instant last_heard{};           // By Transport::now(); zero when never.
   Duration deadline{};            // How long it may be silent, as learnt so far.
   std::uint64_t connections = 0;  // Times the link was made; more than one means it broke.
