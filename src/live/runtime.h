@@ -24,6 +24,7 @@
 #include "live/leaving.h"
 #include "live/link/transport.h"
 #include "live/local_work.h"
+#include "live/peer_log.h"
 #include "live/run_clock.h"
 #include "live/runtime_observer.h"
 #include "live/runtime_records.h"
@@ -139,6 +140,7 @@ class Runtime final : private Env {
   RuntimeRecords records_;
   Leaving leaving_;
   StatusBoard status_;
+  PeerLog peer_log_;
   LocalWork work_;  // Last: its jobs refer to the members above.
 };
 

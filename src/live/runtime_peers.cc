@@ -47,8 +47,8 @@ void Runtime::join() {
 
 void Runtime::watch_peers() {
   for (const PeerState& peer : parts_.transport->take_changes()) {
-    parts_.observer->say(fmt::format("{} is {}{}{}", peer.name, to_string(peer.condition),
-                                     peer.reason.empty() ? "" : ": ", peer.reason));
+    if (const std::optional<std::string> line = peer_log_.line(peer, parts_.transport->now()))
+      parts_.observer->say(*line);
     if (!peer.alive()) continue;
     leaving_.peer_came_back(peer.id);
     if (node_->finished())
