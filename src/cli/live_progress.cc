@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/interrupt.h"
-#include "live/status_server.h"
+#include "live/status_question.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "live/status_server.h"
+#include "live/status_question.h"
 
 namespace tessera {
 namespace {

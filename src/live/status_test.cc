@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <atomic>
@@ -18,6 +19,7 @@
 
 #include "base/stopwatch.h"
 #include "live/link/testing.h"
+#include "live/status_question.h"
 #include "live/status_server.h"
 
 namespace tessera {
@@ -163,6 +165,74 @@ TEST(StatusServer, ADribblingClientHoldsUpNeitherOthersNorTheEnd) {
   const Stopwatch watch;
   server.reset();
   EXPECT_LT(watch.seconds(), 1.5);
+}
+
+// Twenty have connected and say nothing, on either socket: whoever asks is answered at once.
+TEST(StatusServer, IdleConnectionsKeepNobodyWaiting) {
+  const Folder folder("idle");
+  const int port = free_port();
+  const StatusServer server(
+      {.socket = folder.path / "status.sock", .http_address = fmt::format("127.0.0.1:{}", port)},
+      [](std::string_view) { return "well"; });
+  std::vector<int> idle;
+  for (int i = 0; i < 20; ++i) idle.push_back(connect_to(port));
+  const Stopwatch watch;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NE(http(port, "GET /metrics HTTP/1.0\r\n\r\n").find("\r\n\r\nwell"), std::string::npos);
+    EXPECT_EQ(*ask_status(folder.path / "status.sock", "text"), "well");
+  }
+  EXPECT_LT(watch.seconds(), 0.8);
+  for (const int fd : idle) ::close(fd);
+}
+
+// More than are let in at a time: those who came first make room for those who ask.
+TEST(StatusServer, AFloodOfConnectionsKeepsNobodyWaitingEither) {
+  const Folder folder("flood");
+  const int port = free_port();
+  const StatusServer server(
+      {.socket = folder.path / "status.sock", .http_address = fmt::format("127.0.0.1:{}", port)},
+      [](std::string_view) { return "well"; });
+  std::vector<int> idle;
+  const Stopwatch watch;
+  for (int i = 0; i < 300; ++i) idle.push_back(connect_to(port));
+  EXPECT_NE(http(port, "GET /metrics HTTP/1.0\r\n\r\n").find("\r\n\r\nwell"), std::string::npos);
+  EXPECT_EQ(*ask_status(folder.path / "status.sock", "text"), "well");
+  EXPECT_LT(watch.seconds(), 0.8);
+  for (const int fd : idle) ::close(fd);
+}
+
+TEST(StatusServer, ARequestForAnotherHostIsRefused) {
+  const Folder folder("host");
+  const int port = free_port();
+  const StatusServer server(
+      {.socket = folder.path / "status.sock", .http_address = fmt::format("127.0.0.1:{}", port)},
+      [](std::string_view) { return "well"; });
+  const auto ask = [&](std::string_view host) {
+    return http(port, fmt::format("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", host));
+  };
+  for (const char* ours : {"127.0.0.1:9464", "localhost:9464", "LOCALHOST", "[::1]:1", "127.0.0.1"})
+    EXPECT_TRUE(ask(ours).starts_with("HTTP/1.0 200")) << ours;
+  for (const char* foreign : {"evil.example", "evil.example:9464", "127.evil.example", "10.0.0.1"})
+    EXPECT_TRUE(ask(foreign).starts_with("HTTP/1.0 403")) << foreign;
+}
+
+// Someone looks at the folder without a pause while servers are made in it.
+TEST(StatusServer, ItsSocketIsNeverOpenToOthers) {
+  const Folder folder("mode");
+  const std::filesystem::path path = folder.path / "status.sock";
+  const mode_t before = ::umask(0);
+  std::atomic<bool> seen = false;
+  {
+    std::jthread looker([&](std::stop_token stop) {
+      struct stat status {};
+      while (!stop.stop_requested())
+        if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 077) != 0) seen = true;
+    });
+    for (int i = 0; i < 300; ++i)
+      const StatusServer server({.socket = path}, [](std::string_view) { return "well"; });
+  }
+  ::umask(before);
+  EXPECT_FALSE(seen);
 }
 
 TEST(StatusServer, AnswersOverBothSocketsAndOnlyOnTheLoopback) {
