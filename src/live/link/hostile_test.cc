@@ -46,6 +46,13 @@ class Rascal {
       return heard_.answers.size() >= count;
     });
   }
+  bool await_disconnection() {
+    return await([&] {
+      carrier_->wait(10ms);
+      carrier_->collect(heard_);
+      return heard_.disconnections > 0;
+    });
+  }
   const Heard& heard() const { return heard_; }
 
  private:
@@ -232,6 +239,27 @@ TEST_P(HostileMember, OneThatStandsStillIsNoticed) {
   EXPECT_TRUE(world.still_works());
 }
 
+// What we say to a member that confirms nothing: 5,000 offers of 100 kB, as 5,000 questions of its
+// would make, and as many words. One offer waits and one may be under way; shares still find room.
+TEST_P(HostileMember, OneThatAsksAgainAndAgainMakesUsHoldOneAnswer) {
+  TransportOptions options = quick();
+  options.queue_bytes_max = 1 << 20;
+  World world(GetParam(), options);
+  Rascal rascal(world.net.start_raw(1));
+  rascal.say_hello(options);
+  ASSERT_TRUE(await([&] { return world.target->peer(1).alive(); }));
+  const auto offer = random_message(100'000), word = random_message(5);
+  for (int i = 0; i < 5000; ++i) {
+    EXPECT_TRUE(world.target->send(1, offer, MessageClass::kOffer));
+    EXPECT_TRUE(world.target->send(1, word, MessageClass::kControl));
+  }
+  EXPECT_LE(world.target->peer(1).out.queued, kControlsWaitingMax + 1);
+  EXPECT_LE(world.target->peer(1).out.queued_bytes, offer->size() + 5 * kControlsWaitingMax);
+  EXPECT_TRUE(world.target->send(1, random_message(1000)));
+  EXPECT_EQ(world.target->peer(1).out.turned_away, 0u);
+  EXPECT_TRUE(world.still_works());
+}
+
 INSTANTIATE_TEST_SUITE_P(Carriers, HostileMember, testing::Values("loopback", "zeromq"),
                          [](const auto& test) { return std::string(test.param); });
 
@@ -256,6 +284,71 @@ TEST(Hostile, ConnectionsOpenedAndDropped) {
   if (kCanMeasureMemory) {
     EXPECT_LT(resident_bytes(), before + (8u << 20));
   }
+  EXPECT_TRUE(world.still_works());
+}
+
+// How many connections to the member's port this process has accepted and not ended.
+std::size_t connections_held(const Member& member) {
+  const std::string port = member.address.substr(member.address.rfind(':') + 1);
+  std::size_t held = 0;
+  for (int fd = 0; fd < 20'000; ++fd) {
+    sockaddr_in own{}, other{};
+    socklen_t size = sizeof own, other_size = sizeof other;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        own.sin_family == AF_INET && ntohs(own.sin_port) == std::stoi(port) &&
+        ::getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_size) == 0)
+      ++held;
+  }
+  return held;
+}
+
+// A stranger holds 1,500 connections and says nothing: those above the bound are ended long before
+// the time for a handshake is over, the oldest first, and members still get in.
+TEST(Hostile, IdleConnectionsAreBoundedAndLeaveRoomForMembers) {
+  World world("zeromq");
+  const Member& target = world.net.members()[0];
+  std::vector<int> idle;
+  for (int i = 0; i < 1500; ++i) {
+    idle.push_back(connect_to(target));
+    ASSERT_GE(idle.back(), 0) << i;
+  }
+  EXPECT_TRUE(await([&] { return world.refused("handshake") >= 1500 - 1024; }));
+  EXPECT_LE(connections_held(target), 1024u + 8);
+  const auto late = world.net.start(1);
+  EXPECT_TRUE(await([&] { return world.target->peer(1).alive() && late->peer(0).alive(); }));
+  EXPECT_TRUE(world.still_works());
+  // A handshake that goes on for two seconds is none.
+  EXPECT_TRUE(await([&] { return connections_held(target) <= 8; }));
+  for (const int fd : idle) ::close(fd);
+}
+
+// A member needs one connection to us. Twenty, each of which says hello: four are left.
+TEST(Hostile, AMembersConnectionsAreBounded) {
+  World world("zeromq");
+  const ZeroMqOptions base = world.net.zeromq_options(1, world.net.options());
+  std::vector<std::unique_ptr<Rascal>> rascals;
+  for (int i = 0; i < 20; ++i) {
+    ZeroMqOptions options = base;
+    options.bind_address = "127.0.0.1:" + std::to_string(free_port());
+    rascals.push_back(std::make_unique<Rascal>(make_zeromq_carrier(options)));
+    rascals.back()->say_hello(world.net.options());
+    ASSERT_TRUE(rascals.back()->await_answers(1)) << i;
+  }
+  EXPECT_TRUE(await([&] { return connections_held(world.net.members()[0]) <= 4 + 1; }));
+  EXPECT_TRUE(rascals.front()->await_disconnection());
+  EXPECT_EQ(rascals.back()->heard().disconnections, 0u);
+  EXPECT_TRUE(world.still_works());
+}
+
+TEST(Hostile, ARemovedMembersConnectionIsClosed) {
+  World world("zeromq");
+  Rascal rascal(world.net.start_raw(1));
+  rascal.say_hello(world.net.options());
+  ASSERT_TRUE(rascal.await_answers(1));
+  std::vector<Member> left = world.net.members();
+  left.erase(left.begin() + 1);
+  world.target->set_members(left);
+  EXPECT_TRUE(rascal.await_disconnection());
   EXPECT_TRUE(world.still_works());
 }
 

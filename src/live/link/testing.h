@@ -98,7 +98,7 @@ class TestNetwork {
   const std::vector<Member>& members() const { return members_; }
   const TransportOptions& options() const { return options_; }
   ZeroMqOptions zeromq_options(NodeId id, const TransportOptions& options) const {
-    return {id, keys_[id], members_, {}, options};
+    return {.self = id, .keys = keys_[id], .members = members_, .link = options};
   }
 
  private:

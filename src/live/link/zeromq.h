@@ -8,9 +8,11 @@
 //   "handshake"     a connection that ended before anything got through: noise, another protocol, a
 //                   failed handshake, or opened and dropped
 //   "multipart"     a message in several parts; ours have one. ZeroMQ joins the parts before we
-//                   see them and bounds only each of them, so a member (never a stranger) that
-//                   sends parts without end can still make us hold them.
+//                   see them; a connection whose message has no end is ended (visitors.h)
 //   "not-a-member"  a frame from a member that was removed while connected
+//
+// Descriptors: the process's limit is raised as far as it may be, connections that have not said
+// anything take a quarter of it at most, and each member four; the oldest makes room (visitors.h).
 #pragma once
 
 #include <memory>
@@ -19,6 +21,7 @@
 
 #include "live/link/carrier.h"
 #include "live/link/keys.h"
+#include "live/link/names.h"
 #include "live/link/transport.h"
 
 namespace tessera {
@@ -30,6 +33,7 @@ struct ZeroMqOptions {
   // host:port. Empty takes the port of our roster address on every interface, or on the loopback
   // alone when that is where the roster puts us.
   std::string bind_address{};
+  LookUp look_up = look_up_host;  // How names in the roster become numbers.
   TransportOptions link{};
 };
 

@@ -1,9 +1,17 @@
 #include "live/link/zeromq_sockets.h"
 
+#include "live/link/frame.h"
+
 namespace tessera {
 namespace {
 
-zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const KeyPair& keys) {
+constexpr int kFramesWaitingMax = 16;  // Received by ZeroMQ and not yet by us, per connection.
+constexpr int kFrameBytesMax = static_cast<int>(kChunkBytesMax) + 4096;
+// ZMQ_ZAP_ENFORCE_DOMAIN, which zmq.h hides among its drafts.
+constexpr int kZapEnforceDomain = 93;
+
+zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const std::string& address,
+                          const KeyPair& keys) {
   zmq::socket_t dealer(context, zmq::socket_type::dealer);
   dealer.set(zmq::sockopt::curve_serverkey, peer.public_key);
   dealer.set(zmq::sockopt::curve_publickey, keys.public_key);
@@ -14,7 +22,7 @@ zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const Key
   dealer.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
   dealer.set(zmq::sockopt::reconnect_ivl, -1);  // Reconnecting is the link's business.
   dealer.set(zmq::sockopt::handshake_ivl, static_cast<int>(kHandshakeMax.count()));
-  dealer.set(zmq::sockopt::ipv6, peer.address.find('[') != std::string::npos);
+  dealer.set(zmq::sockopt::ipv6, address.find('[') != std::string::npos);
   return dealer;
 }
 
@@ -31,6 +39,23 @@ std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket) {
     parts.push_back(std::move(part));
   } while (parts.back().more());
   return parts;
+}
+
+zmq::socket_t make_router(zmq::context_t& context, const KeyPair& keys) {
+  zmq::socket_t router(context, zmq::socket_type::router);
+  router.set(zmq::sockopt::curve_server, true);
+  router.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  router.set(zmq::sockopt::zap_domain, "tessera");
+  const int enforce = 1;
+  if (zmq_setsockopt(router.handle(), kZapEnforceDomain, &enforce, sizeof enforce) != 0)
+    throw zmq::error_t();
+  router.set(zmq::sockopt::linger, 0);
+  router.set(zmq::sockopt::rcvhwm, kFramesWaitingMax);
+  router.set(zmq::sockopt::sndhwm, kAnswersWaitingMax);
+  router.set(zmq::sockopt::maxmsgsize, std::int64_t{kFrameBytesMax});
+  router.set(zmq::sockopt::handshake_ivl, static_cast<int>(kGuestHandshakeMax.count()));
+  router.set(zmq::sockopt::backlog, 1024);
+  return router;
 }
 
 Monitor::Monitor(zmq::context_t& context, zmq::socket_t& watched, int events,
@@ -56,10 +81,10 @@ std::optional<Monitor::Event> Monitor::next() {
   return event;
 }
 
-Connection::Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
-                       const std::string& name)
-    : dealer(make_dealer(context, peer, keys)), monitor(context, dealer, kEndings, name) {
-  dealer.connect("tcp://" + peer.address);
+Connection::Connection(zmq::context_t& context, const Member& peer, const std::string& address,
+                       const KeyPair& keys, const std::string& name)
+    : dealer(make_dealer(context, peer, address, keys)), monitor(context, dealer, kEndings, name) {
+  dealer.connect("tcp://" + address);
 }
 
 }  // namespace tessera

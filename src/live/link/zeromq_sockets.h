@@ -1,5 +1,5 @@
-// The pieces of zeromq.cc that are about single sockets: whole messages without waiting, the end of
-// connections, and a connection to a peer.
+// What is about single ZeroMQ sockets: whole messages without waiting, what becomes of connections,
+// the socket others connect to, and a connection to a peer.
 #pragma once
 
 #include <zmq.hpp>
@@ -17,7 +17,9 @@
 namespace tessera {
 
 inline constexpr int kAnswersWaitingMax = 256;  // Acks for a peer that does not read them.
-inline constexpr std::chrono::milliseconds kHandshakeMax(10'000);
+inline constexpr std::chrono::milliseconds kHandshakeMax(10'000);  // Of ours with a peer.
+// Of those who connect to us, who may be anyone: each costs a descriptor meanwhile.
+inline constexpr std::chrono::milliseconds kGuestHandshakeMax(2'000);
 
 inline ByteSpan bytes_in(const zmq::message_t& message) {
   return {message.data<std::byte>(), message.size()};
@@ -29,7 +31,13 @@ inline std::string text_in(const zmq::message_t& message) {
 // All parts of the next message; none when there is no message.
 std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket);
 
-// The events of a socket's life that end a connection, delivered to a PAIR. ZeroMQ's own threads
+// Where the socket asks whether a key may connect (ZAP, ZeroMQ RFC 27), once per connection.
+inline constexpr const char* kZapEndpoint = "inproc://zeromq.zap.01";
+
+// The socket others connect to, not yet bound. Without someone at kZapEndpoint nobody gets in.
+zmq::socket_t make_router(zmq::context_t& context, const KeyPair& keys);
+
+// The events of a socket's life that we ask for, delivered to a PAIR. ZeroMQ's own threads
 // block on a PAIR nobody reads, so reporting is stopped before ours is closed.
 class Monitor {
  public:
@@ -53,10 +61,13 @@ class Monitor {
 // A connection we made. A socket serves one connection only: when that breaks, both are thrown
 // away, so that nothing meant for the old one can reach the peer by the new one.
 struct Connection {
-  Connection(zmq::context_t& context, const Member& peer, const KeyPair& keys,
-             const std::string& name);
+  // `address` is the peer's in numbers: ZeroMQ looks names up on the thread that serves all
+  // connections.
+  Connection(zmq::context_t& context, const Member& peer, const std::string& address,
+             const KeyPair& keys, const std::string& name);
   zmq::socket_t dealer;
   Monitor monitor;
+  bool answered = false;
 };
 
 }  // namespace tessera

@@ -1,0 +1,169 @@
+// What is particular to ZeroMQ: who gets in when nobody asks for keys, names, and IPv6.
+#include "live/link/zeromq.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <future>
+
+#include "live/link/descriptors.h"
+#include "live/link/testing.h"
+#include "live/link/zeromq_sockets.h"
+
+namespace tessera {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Should our ZAP handler ever be gone, a stranger with a key of its own must not get in.
+TEST(ZeroMq, WithoutAHandlerForKeysNobodyGetsIn) {
+  zmq::context_t context;
+  const KeyPair keys = make_key_pair();
+  zmq::socket_t router = make_router(context, keys);
+  const std::string address = "127.0.0.1:" + std::to_string(free_port());
+  router.bind("tcp://" + address);
+  const Member target{.address = address, .public_key = keys.public_key};
+  Connection stranger(context, target, address, make_key_pair(), "stranger");
+  stranger.dealer.send(zmq::str_buffer("let me in"), zmq::send_flags::dontwait);
+  std::optional<Monitor::Event> ended;
+  EXPECT_TRUE(await([&] { return (ended = stranger.monitor.next()).has_value(); }));
+  EXPECT_TRUE(receive_parts(router).empty());
+}
+
+TEST(ZeroMq, TheLimitOfDescriptorsIsRaised) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = std::min<rlim_t>(before.rlim_max, 512);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  TestNetwork net("zeromq", 1, quick());
+  const auto carrier = net.start_raw(0);
+  rlimit after{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_max);
+  EXPECT_EQ(raise_descriptor_limit(), before.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+// 512 parts of a MiB in one message, by a member: it is shut out before the message is whole.
+TEST(ZeroMq, AMessageOfTooManyPartsIsNotWaitedFor) {
+  TestNetwork net("zeromq", 2, quick());
+  const auto target = net.start(0);
+  const ZeroMqOptions member = net.zeromq_options(1, net.options());
+  zmq::context_t context;
+  Connection rascal(context, net.members()[0], net.members()[0].address, member.keys, "rascal");
+  const std::string mebibyte(1 << 20, 'x');
+  zmq::message_t part(mebibyte);
+  for (int i = 0; i < 512; ++i) {
+    zmq::message_t copy;
+    copy.copy(part);  // The same bytes.
+    rascal.dealer.send(copy, i < 511 ? zmq::send_flags::sndmore : zmq::send_flags::none);
+  }
+  std::optional<Monitor::Event> ended;
+  EXPECT_TRUE(await([&] { return (ended = rascal.monitor.next()).has_value(); }));
+  EXPECT_FALSE(target->refusals().contains("multipart"));
+}
+
+// A network whose members go by names that `look_up` knows.
+struct NamedWorld {
+  explicit NamedWorld(std::uint32_t nodes) : net("zeromq", nodes, quick()) {}
+  ZeroMqOptions options(NodeId id, const std::vector<std::string>& names, const LookUp& look_up) {
+    ZeroMqOptions options = net.zeromq_options(id, net.options());
+    options.bind_address = options.members[id].address;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      options.members[i].address =
+          names[i] + options.members[i].address.substr(options.members[i].address.rfind(':'));
+    options.look_up = look_up;
+    return options;
+  }
+  TestNetwork net;
+};
+
+// Node 2's name is never answered. Node 1 goes by a name too, and is there within a second.
+TEST(ZeroMq, ANameServerThatDoesNotAnswerCostsOnlyThatPeer) {
+  NamedWorld world(3);
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  const LookUp look_up = [ended](const std::string& host) -> Result<NumericHosts> {
+    if (host == "dead.example") ended.wait();
+    return NumericHosts{"127.0.0.1"};
+  };
+  const std::vector<std::string> names = {"zero.example", "one.example", "dead.example"};
+  {
+    const auto zero = make_zeromq_transport(world.options(0, names, look_up));
+    const auto one = make_zeromq_transport(world.options(1, names, look_up));
+    const Instant begun = zero->now();
+    EXPECT_TRUE(await([&] { return zero->peer(1).alive() && one->peer(0).alive(); }));
+    EXPECT_LT(zero->now() - begun, 1s);
+    zero->send(1, random_message(1000));
+    EXPECT_EQ(await_message(*one)->bytes, *random_message(1000));
+    EXPECT_FALSE(zero->peer(2).alive());
+  }
+  end.set_value();
+}
+
+TEST(ZeroMq, ANameThatIsNotKnownIsSaid) {
+  NamedWorld world(2);
+  const auto zero = make_zeromq_transport(
+      world.options(0, {"a", "b.example"}, [](const std::string&) -> Result<NumericHosts> {
+        return Error{"name", "no address is known for b.example"};
+      }));
+  EXPECT_TRUE(await([&] {
+    return zero->peer(1).reason.find("no address is known for b.example") != std::string::npos;
+  }));
+}
+
+// First the name stands for an address where nobody is, then for two: where nobody is, and where
+// the peer is. It is found without a word from anyone.
+TEST(ZeroMq, AChangedAddressIsNoticedAndEveryAddressTried) {
+  NamedWorld world(2);
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  const LookUp look_up = [asked](const std::string&) -> Result<NumericHosts> {
+    if (++*asked < 3) return NumericHosts{"127.0.0.9"};
+    return NumericHosts{"127.0.0.9", "127.0.0.1"};
+  };
+  ZeroMqOptions silent = world.options(1, {"nowhere.example", "b"}, look_up);
+  silent.look_up = [](const std::string&) -> Result<NumericHosts> {
+    return Error{"name", "it never finds the other"};
+  };
+  const auto one = make_zeromq_transport(silent);
+  const auto zero = make_zeromq_transport(world.options(0, {"a", "b.example"}, look_up));
+  EXPECT_TRUE(await([&] { return zero->peer(1).alive(); }));
+  EXPECT_GE(*asked, 3);
+}
+
+// A name with an IPv6 address only, and a node that listens there.
+TEST(ZeroMq, ANameWithAnIPv6AddressOnlyIsReached) {
+  NamedWorld world(2);
+  const LookUp look_up = [](const std::string&) -> Result<NumericHosts> {
+    return NumericHosts{"[::1]"};
+  };
+  std::vector<std::unique_ptr<Transport>> nodes;
+  for (NodeId id : {0u, 1u}) {
+    ZeroMqOptions options = world.options(id, {"ip6-localhost", "ip6-localhost"}, look_up);
+    options.bind_address.clear();
+    nodes.push_back(make_zeromq_transport(options));
+  }
+  EXPECT_TRUE(await([&] { return nodes[0]->peer(1).alive() && nodes[1]->peer(0).alive(); }));
+}
+
+// Who listens on every interface is reached over IPv4 and IPv6.
+TEST(ZeroMq, EveryInterfaceMeansBothFamilies) {
+  for (const char* host : {"127.0.0.1", "[::1]"}) {
+    NamedWorld world(2);
+    const LookUp look_up = [host](const std::string&) -> Result<NumericHosts> {
+      return NumericHosts{host};
+    };
+    std::vector<std::unique_ptr<Transport>> nodes;
+    for (NodeId id : {0u, 1u}) {
+      ZeroMqOptions options = world.options(id, {"a.example", "b.example"}, look_up);
+      options.bind_address.clear();
+      nodes.push_back(make_zeromq_transport(options));
+    }
+    EXPECT_TRUE(await([&] { return nodes[0]->peer(1).alive(); })) << host;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
