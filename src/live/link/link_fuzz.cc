@@ -195,7 +195,8 @@ class World {
     const PeerState state = link->state();
     CHECK(state.in.held_bytes <= options.held_bytes_max());
     CHECK(state.out.unconfirmed_bytes <= options.in_flight_bytes_max);
-    CHECK(state.out.window_bytes >= 1 && state.out.window_bytes <= options.in_flight_bytes_max);
+    CHECK(state.out.window_bytes >= 1);
+    CHECK(state.out.window_bytes <= options.in_flight_bytes_max);
     // Ordinary messages, one more, an offer, and words of a hundred bytes.
     CHECK(state.out.queued_bytes <=
           options.queue_bytes_max + 2 * kMessageMax + 100 * kControlsWaitingMax);
