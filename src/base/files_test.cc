@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -62,6 +63,42 @@ TEST(Files, ALinkIsFollowedAndWhatIsNoFileStays) {
   EXPECT_TRUE(fs::is_fifo(pipe));
   EXPECT_FALSE(write_file("/dev/full", bytes).ok());
   fs::remove_all(folder);
+}
+
+// Whoever may write into the folder knows our process number.
+TEST(Files, ALinkPreparedBesideAFileIsNotFollowed) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tessera_files_test_prepared";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  ASSERT_TRUE(write_file(folder / "precious", bytes_of("mine")).ok());
+  fs::create_symlink("precious", folder / fmt::format("model.bin.part{}", ::getpid()));
+  ASSERT_TRUE(write_file(folder / "model.bin", bytes_of("model")).ok());
+  EXPECT_EQ(*read_text_file(folder / "precious"), "mine");
+  EXPECT_EQ(*read_text_file(folder / "model.bin"), "model");
+  fs::remove_all(folder);
+}
+
+TEST(Files, APrivateFileIsOfItsParts) {
+  const fs::path path = fs::path(testing::TempDir()) / "tessera_files_test_private";
+  ASSERT_TRUE(write_private_file(path, {bytes_of("a"), bytes_of(""), bytes_of("bc")}).ok());
+  EXPECT_EQ(*read_text_file(path), "abc");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::remove(path);
+}
+
+TEST(Files, WhatHasNoEndIsReadInBounds) {
+  EXPECT_EQ(read_file("/dev/zero").error().message, "/dev/zero: is longer than 67108864 bytes");
+  EXPECT_EQ(read_text_file("/dev/zero", 1000).error().kind, "size");
+  const fs::path path = fs::path(testing::TempDir()) / "tessera_files_test_long";
+  ASSERT_TRUE(write_file(path, Bytes(1001)).ok());
+  EXPECT_EQ(read_file(path, 1001)->size(), 1001u);
+  EXPECT_EQ(read_file(path, 1000).error().kind, "size");
+  // A hole of an exabyte takes no room on the disk, and more than there is in memory.
+  fs::resize_file(path, 1ull << 60);
+  const auto huge = read_file(path);
+  ASSERT_FALSE(huge.ok());
+  EXPECT_NE(huge.error().message.find("are more than fit into memory"), std::string::npos);
+  fs::remove(path);
 }
 
 }  // namespace
