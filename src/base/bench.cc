@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
+#include "base/output.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 
@@ -102,8 +103,8 @@ std::optional<std::map<std::string, double>> Bench::python(std::string_view scri
 }
 
 void Bench::section(std::string_view title) {
-  fmt::print("\n{}\n{:-<{}}\n", title, "", title.size());
-  fmt::print("{:<44} {:>10} {:>10} {:>8}\n", "", "median", "p90", "GB/s");
+  print_out("\n{}\n{:-<{}}\n", title, "", title.size());
+  print_out("{:<44} {:>10} {:>10} {:>8}\n", "", "median", "p90", "GB/s");
 }
 
 void Bench::row(std::string_view name, Timing timing, double bytes, std::string_view note) {
@@ -111,13 +112,13 @@ void Bench::row(std::string_view name, Timing timing, double bytes, std::string_
     return show_duration(Duration(static_cast<std::int64_t>(s * 1e9)));
   };
   const std::string rate = bytes > 0 ? fmt::format("{:.2f}", bytes / timing.median_s * 1e-9) : "";
-  fmt::print("{:<44} {:>10} {:>10} {:>8}  {}\n", name, shown(timing.median_s), shown(timing.p90_s),
-             rate, note);
-  std::fflush(stdout);
+  print_out("{:<44} {:>10} {:>10} {:>8}  {}\n", name, shown(timing.median_s), shown(timing.p90_s),
+            rate, note);
+  flush_out();
 }
 
 void Bench::say(std::string_view line) {
-  fmt::print("{}\n", line);
+  print_out("{}\n", line);
 }
 
 void Bench::verify(bool equal, std::string_view what) {
@@ -143,9 +144,9 @@ void Bench::limit(std::string_view what, double measured, double measured_max,
 
 void Bench::print_goals() const {
   if (goals_.empty()) return;
-  fmt::print("\ngoals, as measured in this run\n------------------------------\n");
+  print_out("\ngoals, as measured in this run\n------------------------------\n");
   for (const Goal& goal : goals_)
-    fmt::print("{:<8} {}\n", goal.reached ? "reached" : "MISSED", goal.text);
+    print_out("{:<8} {}\n", goal.reached ? "reached" : "MISSED", goal.text);
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
@@ -80,7 +81,7 @@ int run(const Arguments& arguments) {
     chosen.push_back(&require_entry(std::span<const Benchmark>(kBenchmarks), "benchmark", name));
   if (chosen.empty())
     for (const Benchmark& benchmark : kBenchmarks) chosen.push_back(&benchmark);
-  fmt::print(
+  print_out(
       "SIMD: {}. Medians on one core, contenders in turns; GB/s counts the floats' own bytes.\n",
       simd_target());
   Bench bench(options);

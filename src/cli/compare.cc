@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
 #include "report/compare.h"
@@ -20,12 +21,11 @@ int compare(const std::vector<std::string>& folders, const std::string& format,
   const TableFormat chosen = require_entry(table_formats(), "format", format).format;
   const Target wanted = target.empty() ? Target{} : parse_target(target);
   const FoundRuns found = find_runs(folders);
-  for (const Error& error : found.left_out) fmt::print(stderr, "left out: {}\n", error.message);
+  for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
-  fmt::print("{}", comparison_table(found.runs, chosen));
-  if (!target.empty()) fmt::print("\n{}", target_table(found.runs, wanted));
-  for (const std::string& note : comparison_notes(found.runs))
-    fmt::print(stderr, "note: {}\n", note);
+  print_out("{}", comparison_table(found.runs, chosen));
+  if (!target.empty()) print_out("\n{}", target_table(found.runs, wanted));
+  for (const std::string& note : comparison_notes(found.runs)) print_err("note: {}\n", note);
   return found.left_out.empty() ? 0 : 1;
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
 
@@ -59,7 +60,7 @@ Action add_help(CLI::App& parser) {
       return program.get_formatter()->make_help(&program, program.get_name(),
                                                 CLI::AppFormatMode::Normal);
     };
-    fmt::print("{}", *man ? man_page(read_program(program)) : commands());
+    print_out("{}", *man ? man_page(read_program(program)) : commands());
     return 0;
   };
 }
@@ -73,7 +74,7 @@ Action add_completion(CLI::App& parser) {
   parser.footer("Example:\n  source <(tessera completion bash)");
   return [chosen, &parser](const std::string&) {
     const Shell& shell = require_entry(shells(), "shell", *chosen);
-    fmt::print("{}", shell.completion(read_program(*parser.get_parent())));
+    print_out("{}", shell.completion(read_program(*parser.get_parent())));
     return 0;
   };
 }

@@ -1,9 +1,8 @@
 // `tessera inspect`: what an experiment is, before an hour is spent on it.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -15,13 +14,13 @@ namespace tessera {
 namespace {
 
 int inspect(const Plan& plan) {
-  fmt::print("{}\n", to_toml(plan.experiment));
-  fmt::print("topology: {}\n\n", describe(*plan.topology));
+  print_out("{}\n", to_toml(plan.experiment));
+  print_out("topology: {}\n\n", describe(*plan.topology));
   if (!plan.lesson.needs_data) return 0;
   const LoadedData data = load_data(plan.lesson.options);
-  fmt::print("data: {} training samples, {} test samples\n\n", data.train->size(),
-             data.test->size());
-  fmt::print("{}\n", show_partition(data, deal_data(plan.lesson.options, data)));
+  print_out("data: {} training samples, {} test samples\n\n", data.train->size(),
+            data.test->size());
+  print_out("{}\n", show_partition(data, deal_data(plan.lesson.options, data)));
   return 0;
 }
 

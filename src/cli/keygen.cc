@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/output.h"
 #include "cli/command.h"
 #include "live/link/keys.h"
 #include "live/roster.h"
@@ -37,10 +38,10 @@ int keygen(const KeygenArguments& arguments) {
   make_folder(arguments.folder);
   const KeyFiles files = key_files(arguments.folder, arguments.name);
   const KeyPair keys = or_throw<std::invalid_argument>(make_key_files(files), "keygen: ");
-  fmt::print("{}  keep it on the node's machine, and to yourself\n", files.secret.string());
-  fmt::print("{}  for the roster: {}\n", files.shared.string(), keys.public_key);
-  fmt::print("next: tessera roster add ROSTER {} HOST:PORT {}\n", arguments.name,
-             files.shared.string());
+  print_out("{}  keep it on the node's machine, and to yourself\n", files.secret.string());
+  print_out("{}  for the roster: {}\n", files.shared.string(), keys.public_key);
+  print_out("next: tessera roster add ROSTER {} HOST:PORT {}\n", arguments.name,
+            files.shared.string());
   return 0;
 }
 

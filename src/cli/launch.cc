@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "base/output.h"
 #include "base/spec.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -57,7 +58,7 @@ bool watch_over(Cluster& cluster, Nemesis& nemesis, const Arguments& arguments) 
       stopping = true;
       restarts.forget();
       since_interrupt.restart();
-      if (!arguments.quiet) fmt::print(stderr, "stopping every node\n");
+      if (!arguments.quiet) print_err("stopping every node\n");
       cluster.signal_all(SIGCONT);
       cluster.signal_all(SIGTERM);
     }
@@ -71,12 +72,12 @@ bool watch_over(Cluster& cluster, Nemesis& nemesis, const Arguments& arguments) 
 
 void print_summary(const Summary& summary, const fs::path& out) {
   const MetricsRow& last = summary.last;
-  fmt::print("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
-             100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
-             last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
-  fmt::print("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
-             summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
-             out.string());
+  print_out("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
+            100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
+            last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
+  print_out("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
+            summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
+            out.string());
 }
 
 // Nodes that ran elsewhere: each folder in nodes/ is one, and their names are in the order of ids.
@@ -128,8 +129,7 @@ void tell_what_is_not_simulated(const Experiment& experiment) {
                                          std::tuple{"compute", experiment.compute, usual.compute},
                                          std::tuple{"faults", experiment.faults, usual.faults}})
     if (asked != none)
-      fmt::print(stderr, "note: {}={} is for simulations; live nodes have what there is\n", key,
-                 asked);
+      print_err("note: {}={} is for simulations; live nodes have what there is\n", key, asked);
 }
 
 fs::path default_out(const Arguments& arguments) {
@@ -163,11 +163,11 @@ int run(const Arguments& arguments) {
   options.program = fs::read_symlink("/proc/self/exe");
   Cluster cluster(plan, std::move(options));
   if (!arguments.quiet)
-    fmt::print(stderr, "{} live nodes into {}; tessera status {}\n", cluster.children().size(),
-               out.string(), out.string());
+    print_err("{} live nodes into {}; tessera status {}\n", cluster.children().size(), out.string(),
+              out.string());
   for (Child& child : cluster.children()) cluster.start(child);
   if (!watch_over(cluster, nemesis, arguments)) {
-    fmt::print(stderr, "stopped; the same command with --resume continues it\n");
+    print_err("stopped; the same command with --resume continues it\n");
     return kInterrupted;
   }
   nemesis.report();

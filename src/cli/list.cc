@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
@@ -7,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
 #include "codec/codec.h"
@@ -28,13 +27,13 @@ namespace {
 
 template <typename Entry>
 void print_table(std::span<const Entry> table) {
-  for (const Entry& entry : table) fmt::print("{:<12} {}\n", entry.name, entry.summary);
+  for (const Entry& entry : table) print_out("{:<12} {}\n", entry.name, entry.summary);
 }
 
 template <typename Entry>
 void print_usage(std::span<const Entry> table) {
   for (const Entry& entry : table)
-    fmt::print("{:<12} {}\n{:<12} {}\n", entry.name, entry.summary, "", entry.usage);
+    print_out("{:<12} {}\n{:<12} {}\n", entry.name, entry.summary, "", entry.usage);
 }
 
 void print_models() {
@@ -43,9 +42,9 @@ void print_models() {
 }
 
 void print_codecs() {
-  fmt::print("indices\n");
+  print_out("indices\n");
   print_table(index_codecs());
-  fmt::print("\nvalues\n");
+  print_out("\nvalues\n");
   print_table(value_codecs());
 }
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/output.h"
 #include "base/spec.h"
 
 namespace tessera {
@@ -49,8 +50,7 @@ void Nemesis::strike(Child& child) {
 
 void Nemesis::report() const {
   if (for_s_ > 0)
-    fmt::print("nemesis: {} times killed, {} times frozen, in {:.0f} s\n", killed_, frozen_,
-               for_s_);
+    print_out("nemesis: {} times killed, {} times frozen, in {:.0f} s\n", killed_, frozen_, for_s_);
 }
 
 }  // namespace tessera

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "base/output.h"
+
 namespace tessera {
 namespace {
 
@@ -39,7 +41,7 @@ void Restarts::take(Cluster& cluster, Child& child) {
   const std::string why = how_it_ended(child);
   if (!allowed_ || !worth_restarting(child)) throw std::runtime_error(why);
   const double pause = was_killed(child) ? 0 : pause_after_failure(child);
-  if (!quiet_) fmt::print(stderr, "{}; starting it again\n", why);
+  if (!quiet_) print_err("{}; starting it again\n", why);
   if (pause == 0) return cluster.start(child);
   start_at_[child.id] = watch_.seconds() + pause;
 }

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "run/backends.h"
@@ -172,23 +173,42 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+// The exit code, and what went wrong in one line.
+int run_and_tell(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    print_err("tessera: {}\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    print_err(
+        "tessera: out of memory: fewer nodes, a smaller model, less data or fewer threads take "
+        "less\n");
+  } catch (const std::exception& error) {
+    print_err("tessera: {}\n", error.what());
+  }
+  return 1;
+}
+
+// What was asked for and could not be printed was not done.
+int with_output(int code) {
+  const Result<void> finished = finish_output();
+  if (finished.ok()) return code;
+  // Whoever closes a pipe has read enough.
+  if (finished.error().kind != "pipe") print_err("tessera: {}\n", finished.error().message);
+  return code == 0 ? 1 : code;
+}
+
 }  // namespace
 }  // namespace tessera
 
 int main(int argc, char** argv) {
+  tessera::prepare_output();
   for (const tessera::Backend& backend : tessera::backends()) backend.prepare(argv);
   // A round allocates and frees megabytes over and over. By default the allocator gives each piece
   // back to the system and page-faults it in again, which costs a large model more than encoding it
   // does.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  try {
-    return tessera::run(argc, argv);
-  } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "tessera: {}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tessera: {}\n", error.what());
-    return 1;
-  }
+  return tessera::with_output(tessera::run_and_tell(argc, argv));
 }

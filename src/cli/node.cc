@@ -1,6 +1,4 @@
 // `tessera node`: one live peer.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -8,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/output.h"
 #include "base/stopwatch.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -29,17 +28,15 @@ struct NoLongerRunning {
 
 int run(const LiveSettings& settings, const std::string& command) {
   const Stopwatch watch;
-  LiveRun node(settings, [&](std::string_view line) {
-    fmt::print(stderr, "{:9.3f} {}\n", watch.seconds(), line);
-    std::fflush(stderr);
-  });
+  LiveRun node(settings,
+               [&](std::string_view line) { print_err("{:9.3f} {}\n", watch.seconds(), line); });
   const NoLongerRunning at_the_end;
   running = &node;
   listen_for({SIGTERM, SIGINT}, SecondSignal::kChangesNothing, [] {
     if (LiveRun* const live = running.load()) live->stop();
   });
   const RunEnd end = node.run(command);
-  fmt::print(stderr, "{}\n", end == RunEnd::kFinished ? "done" : "stopped, with a checkpoint");
+  print_err("{}\n", end == RunEnd::kFinished ? "done" : "stopped, with a checkpoint");
   return 0;
 }
 

@@ -1,9 +1,10 @@
 #include "cli/progress.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
+
+#include "base/output.h"
 
 namespace tessera {
 
@@ -12,15 +13,14 @@ ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDER
 void ProgressLine::show(const std::string& line) {
   if (quiet_) return;
   if (terminal_)
-    fmt::print(stderr, "\r{:<{}}", line, width_);
+    print_err("\r{:<{}}", line, width_);
   else
-    fmt::print(stderr, "{}\n", line);
+    print_err("{}\n", line);
   width_ = line.size();
-  std::fflush(stderr);
 }
 
 void ProgressLine::end() {
-  if (terminal_ && width_ > 0) fmt::print(stderr, "\n");
+  if (terminal_ && width_ > 0) print_err("\n");
   width_ = 0;
 }
 

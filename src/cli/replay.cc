@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/output.h"
 #include "base/spec.h"
 #include "cli/command.h"
 #include "run/swarm.h"
@@ -24,15 +25,15 @@ struct Arguments {
 
 // One world, told in full.
 int replay_world(std::uint64_t seed) {
-  fmt::print("{}\n", describe(swarm_world(seed)));
+  print_out("{}\n", describe(swarm_world(seed)));
   const Result<SwarmStory> story = run_swarm_world(seed);
   if (!story.ok()) {
-    fmt::print(stderr, "tessera: world {}: {}\n", seed, story.error().message);
+    print_err("tessera: world {}: {}\n", seed, story.error().message);
     return 1;
   }
-  fmt::print("{} events, {} messages, {} crashes, {} refusals in {:.3f} s; digest {:016x}\n",
-             story->events, story->messages, story->crashes, story->refused, story->virtual_seconds,
-             story->digest);
+  print_out("{} events, {} messages, {} crashes, {} refusals in {:.3f} s; digest {:016x}\n",
+            story->events, story->messages, story->crashes, story->refused, story->virtual_seconds,
+            story->digest);
   return 0;
 }
 
@@ -43,15 +44,15 @@ int replay_worlds(std::uint64_t first, std::uint64_t last) {
     const Result<SwarmStory> story = run_swarm_world(seed);
     if (!story.ok()) {
       ++failed;
-      fmt::print("world {}: {}\n", seed, story.error().message);
+      print_out("world {}: {}\n", seed, story.error().message);
       continue;
     }
     messages += story->messages;
     crashes += story->crashes;
     hostile += story->hostile > 0;
   }
-  fmt::print("{} worlds, {} with hostile nodes, {} failed; {} messages, {} crashes\n",
-             last - first + 1, hostile, failed, messages, crashes);
+  print_out("{} worlds, {} with hostile nodes, {} failed; {} messages, {} crashes\n",
+            last - first + 1, hostile, failed, messages, crashes);
   return failed == 0 ? 0 : 1;
 }
 
@@ -69,11 +70,11 @@ int replay_swarm(const std::string& text) {
 #if TESSERA_WITH_LIVE
 int replay_recording(const std::string& file) {
   const auto [id, story] = replay_live_log(file);
-  fmt::print("node {}: {} events, {} trainings, {} rounds, digest {:016x}{}\n", id, story.events,
-             story.trainings, story.rounds, story.model_digest,
-             story.torn ? " (the log's end is torn off)" : "");
+  print_out("node {}: {} events, {} trainings, {} rounds, digest {:016x}{}\n", id, story.events,
+            story.trainings, story.rounds, story.model_digest,
+            story.torn ? " (the log's end is torn off)" : "");
   if (story.difference.empty()) return 0;
-  fmt::print(stderr, "tessera: {}: differs from the live run {}\n", file, story.difference);
+  print_err("tessera: {}: differs from the live run {}\n", file, story.difference);
   return 1;
 }
 #endif

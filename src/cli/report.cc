@@ -1,6 +1,4 @@
 // `tessera report`: runs as one HTML page, or their rows as CSV.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <stdexcept>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -27,17 +26,16 @@ struct Arguments {
 
 void write(const std::string& path, const std::string& text, std::size_t runs) {
   or_throw(write_file(path, bytes_of(text)));
-  fmt::print("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
-             show_bytes(static_cast<double>(text.size())));
+  print_out("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
+            show_bytes(static_cast<double>(text.size())));
 }
 
 int report(const Arguments& arguments) {
   const FoundRuns found = find_runs(arguments.folders);
-  for (const Error& error : found.left_out) fmt::print(stderr, "left out: {}\n", error.message);
+  for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
   for (const StoredRun& run : found.runs)
-    if (!run.finished())
-      fmt::print(stderr, "{} is not finished: it is shown as far as it is\n", run.name);
+    if (!run.finished()) print_err("{} is not finished: it is shown as far as it is\n", run.name);
   if (!arguments.csv.empty()) {
     write(arguments.csv, or_throw(metrics_csv(found.runs)), found.runs.size());
   } else {

@@ -1,6 +1,7 @@
 // `tessera roster add|remove|check`: who belongs to a run. A roster is a file that is copied to
 // every member; these commands keep it in order.
 #include "live/roster.h"
+#include "base/output.h"
 
 #include <fmt/format.h>
 
@@ -61,8 +62,8 @@ int add(const RosterArguments& arguments) {
   const NodeId id = or_throw<std::invalid_argument>(
       roster.add(arguments.name, arguments.address, public_key(arguments.key)), "roster: ");
   write(roster, arguments.file);
-  fmt::print("{}: {} is node {} of {}\n", arguments.file, arguments.name, id,
-             roster.members().size());
+  print_out("{}: {} is node {} of {}\n", arguments.file, arguments.name, id,
+            roster.members().size());
   return 0;
 }
 
@@ -70,17 +71,17 @@ int remove(const RosterArguments& arguments) {
   Roster roster = read(arguments.file);
   or_throw<std::invalid_argument>(roster.remove(arguments.name), "roster: ");
   write(roster, arguments.file);
-  fmt::print("{}: {} is out, {} stay; its id is not given to anyone else\n", arguments.file,
-             arguments.name, roster.members().size());
+  print_out("{}: {} is out, {} stay; its id is not given to anyone else\n", arguments.file,
+            arguments.name, roster.members().size());
   return 0;
 }
 
 int show(const RosterArguments& arguments) {
   const Roster roster = read(arguments.file);
   for (const Member& member : roster.members())
-    fmt::print("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
-               member.public_key);
-  fmt::print("{}: {} members, in order\n", arguments.file, roster.members().size());
+    print_out("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
+              member.public_key);
+  print_out("{}: {} members, in order\n", arguments.file, roster.members().size());
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "base/output.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
@@ -57,39 +58,36 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
   const double metadata =
       last.bytes_per_node > 0 ? 1 - last.value_bytes_per_node / last.bytes_per_node : 0;
   const double loop = std::max(summary.took.loop, 1e-9);
-  fmt::print(
+  print_out(
       "accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node ({:.1f}% metadata), "
       "digest {:016x}\n",
       100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max, last.loss.mean,
       show_bytes(last.bytes_per_node), 100 * metadata, summary.model_digest);
-  fmt::print(
+  print_out(
       "{:.1f} s: {:.1f} to load, {:.1f} for rounds ({:.0f}% training, {:.0f}% evaluating, {:.1f}% "
       "the rest)\n",
       summary.took.all, summary.took.all - summary.took.loop, summary.took.loop,
       100 * summary.took.training / loop, 100 * summary.took.evaluating / loop,
       100 * (1 - (summary.took.training + summary.took.evaluating) / loop));
   if (last.hostile > 0)
-    fmt::print("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
-               last.hostile);
-  fmt::print("written to {}\n", out.string());
+    print_out("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
+              last.hostile);
+  print_out("written to {}\n", out.string());
 }
 
 // Continues from the newest checkpoint, where there is one; else begins.
 void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
   if (options.existing == ExistingRun::kResume) {
     if (const auto restored = folder.read_checkpoint()) {
-      for (const std::string& passed : restored->passed_over)
-        fmt::print(stderr, "passed over {}\n", passed);
+      for (const std::string& passed : restored->passed_over) print_err("passed over {}\n", passed);
       if (!restored->state.empty()) {
         ByteReader in(restored->state);
         or_throw(load_fields(run, in), "cannot resume: ");
-        if (!options.quiet)
-          fmt::print(stderr, "resuming after round {}\n", run.simulation().rounds_done());
+        if (!options.quiet) print_err("resuming after round {}\n", run.simulation().rounds_done());
         return;
       }
     }
-    if (!options.quiet)
-      fmt::print(stderr, "no checkpoint in {}: beginning anew\n", folder.path().string());
+    if (!options.quiet) print_err("no checkpoint in {}: beginning anew\n", folder.path().string());
   }
   run.start();
 }
@@ -141,8 +139,8 @@ bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options) 
   const bool ended = run_to_end(run, folder, options.checkpoint_every);
   progress.end();
   if (!ended)
-    fmt::print(stderr, "stopped after round {}; the same command with --resume continues it\n",
-               run.simulation().rounds_done());
+    print_err("stopped after round {}; the same command with --resume continues it\n",
+              run.simulation().rounds_done());
   return ended;
 }
 
@@ -164,7 +162,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   RunFolder::check(out, config, options.existing);
   const auto before = RunFolder::finished(out);
   if (before && options.existing == ExistingRun::kResume) {
-    fmt::print("{} came to its end before; there is nothing to resume\n", out.string());
+    print_out("{} came to its end before; there is nothing to resume\n", out.string());
     return before;
   }
   SimulatedRun run(plan, options.threads);
@@ -173,8 +171,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   listen_for({SIGINT, SIGTERM}, SecondSignal::kEndsAtOnce);
   RunFolder folder(out, config, options.existing);
   if (!options.quiet)
-    fmt::print(stderr, "{} nodes, {}, into {}\n", plan.nodes, run.lesson().description,
-               out.string());
+    print_err("{} nodes, {}, into {}\n", plan.nodes, run.lesson().description, out.string());
   const Stopwatch loop;
   if (!carry_out(run, folder, options)) return std::nullopt;
   if (options.save_models) run.export_models(out / "models", options.formats);
@@ -182,9 +179,9 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   summary.took.all = watch.seconds();
   summary.took.loop = loop.seconds();
   summary.command = options.command;
-  print_summary(summary, out);
   const std::string json = to_json(summary);
   folder.write_summary(json);
+  print_summary(summary, out);
   return json;
 }
 

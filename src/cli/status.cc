@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/output.h"
 #include "cli/command.h"
 #include "live/status_question.h"
 
@@ -41,11 +42,11 @@ int run(const Arguments& arguments) {
   const std::vector<fs::path> sockets = sockets_at(arguments.place);
   for (std::size_t i = 0; i < sockets.size(); ++i) {
     const Result<std::string> answer = ask_status(sockets[i], arguments.json ? "json" : "text");
-    if (i > 0 && !arguments.json) fmt::print("\n");
+    if (i > 0 && !arguments.json) print_out("\n");
     if (answer.ok())
-      fmt::print("{}", *answer);
+      print_out("{}", *answer);
     else
-      fmt::print(stderr, "tessera: {}\n", answer.error().message), ++failed;
+      print_err("tessera: {}\n", answer.error().message), ++failed;
   }
   return failed > 0 ? 1 : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/output.h"
 #include "base/spec.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -29,11 +30,11 @@ struct Arguments {
 
 void print_line(std::int64_t step, double train_loss, const Score& score, double seconds) {
   const int filled = static_cast<int>(std::lround(std::clamp(score.accuracy, 0.0, 1.0) * 30));
-  fmt::print("{:>8}  {:>10}  {:>9.4f}  {:>8.2f}%  {:<30}  {:>7.1f} s\n", step,
-             std::isnan(train_loss) ? std::string("-") : fmt::format("{:.4f}", train_loss),
-             score.loss, 100 * score.accuracy, std::string(static_cast<std::size_t>(filled), '#'),
-             seconds);
-  std::fflush(stdout);
+  print_out("{:>8}  {:>10}  {:>9.4f}  {:>8.2f}%  {:<30}  {:>7.1f} s\n", step,
+            std::isnan(train_loss) ? std::string("-") : fmt::format("{:.4f}", train_loss),
+            score.loss, 100 * score.accuracy, std::string(static_cast<std::size_t>(filled), '#'),
+            seconds);
+  flush_out();
 }
 
 int train(const Arguments& arguments) {
@@ -47,9 +48,9 @@ int train(const Arguments& arguments) {
   set_training_steps(plan, every);
   Learning lesson = make_lesson(plan, arguments.threads);
   if (!arguments.folder.empty()) (void)chosen_exporters(lesson, arguments.formats);
-  fmt::print("{}; {}; lines of {} steps\n\n", plan.experiment.data, lesson.description, every);
-  fmt::print("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
-             ratings ? "test RMSE" : "test loss", "accuracy");
+  print_out("{}; {}; lines of {} steps\n\n", plan.experiment.data, lesson.description, every);
+  print_out("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
+            ratings ? "test RMSE" : "test loss", "accuracy");
 
   Vector model = lesson.trainer->initial_model();
   const NodeId node = 0;

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "base/output.h"
 #include "base/spec.h"
 #include "report/page.h"
 
@@ -164,7 +165,7 @@ std::unique_ptr<Watch> start_watch(const std::string& port, const std::filesyste
           fmt::format("--watch={}: a port is a number from 1 to 65535", port));
   }
   auto watch = std::make_unique<Watch>(static_cast<std::uint16_t>(number), folder);
-  fmt::print(stderr, "watch it at {} (from this machine only)\n", watch->address());
+  print_err("watch it at {} (from this machine only)\n", watch->address());
   return watch;
 }
 

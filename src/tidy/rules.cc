@@ -113,6 +113,14 @@ void check_randomness(const File& file, const Tree&, Report& report) {
   }
 }
 
+void check_output(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp() || !file.path.starts_with("src/") || file.ends_with("_test.cc")) return;
+  for (std::size_t i = 0; i < file.code.size(); ++i)
+    for (std::string_view call : {"fmt::print(", "std::cout", "std::cerr", "std::puts("})
+      if (file.code[i].find(call) != std::string::npos)
+        report.add(i, "what it prints may not arrive: use print_out or print_err (base/output.h)");
+}
+
 bool has_machine_path(std::string_view line) {
   for (std::string_view root : {"home", "root", "work", "Users", "mnt", "scratch"}) {
     const std::size_t at = line.find(fmt::format("/{}/", root));
@@ -277,6 +285,7 @@ constexpr std::array kRules = {
          check_heavy_includes},
     Rule{"clock", "no wall clock outside live/ and the stopwatch", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},
+    Rule{"output", "a line that cannot be printed ends nothing and is not forgotten", check_output},
     Rule{"paths", "no paths of one machine", check_paths},
     Rule{"leftovers", "no notes to self", check_leftovers},
     Rule{"columns", "lines of at most 100 columns", check_line_length},

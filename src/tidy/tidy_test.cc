@@ -89,6 +89,8 @@ std::vector<Sample> bad_samples() {
       {"randomness", "src/sim/a.cc",
        "std::shu"
        "ffle(a.begin(), a.end(), g);\n"},
+      {"output", "src/cli/a.cc", "fmt::print(stderr, \"so far\\n\");\n"},
+      {"output", "src/cli/a.cc", "std::cout << accuracy;\n"},
       {"paths", "src/data/a.cc",
        "const char* kDir = \"/ho"
        "me/me/cifar\";\n"},
@@ -138,6 +140,8 @@ std::vector<Sample> good_samples() {
       {"randomness", "src/sim/a.cc",
        "Random random = root.fork(\"operand\"); // no rand"
        "()\n"},
+      {"output", "src/cli/a.cc", "print_err(\"so far\\n\");  // Not fmt::print().\n"},
+      {"output", "examples/a.cc", "fmt::print(\"{}\\n\", accuracy);\n"},
       {"paths", "docs/a.md",
        "https://example.org/home/page and build/wor"
        "k/x\n"},
