@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "base/folder_lock.h"
 #include "base/output.h"
 #include "base/spec.h"
 #include "base/stopwatch.h"
@@ -89,6 +90,7 @@ int collect_only(const Arguments& arguments) {
   if (folders.empty())
     throw std::invalid_argument(
         "--collect: there are no folders of nodes in --out=" + out.string() + "/nodes");
+  const FolderLock lock(out);
   const Plan plan = read_live_plan(read_experiment(folders.front() / "config.toml"));
   print_summary(collect(plan, folders, {.out = out, .command = arguments.command}), out);
   return 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder_lock.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -76,6 +77,7 @@ int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
         throw std::invalid_argument(fmt::format(
             "{}/seed-{} is there already; add --resume, --overwrite, or choose another --out",
             out.string(), seed));
+  const FolderLock lock(out);
   std::filesystem::remove(out / "summary.json", ignored);
   std::vector<std::string> summaries;
   for (const std::string& seed : seeds) {

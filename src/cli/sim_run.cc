@@ -79,7 +79,7 @@ void print_summary(const Summary& summary, const std::filesystem::path& out) {
 void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
   if (options.existing == ExistingRun::kResume) {
     if (const auto restored = folder.read_checkpoint()) {
-      for (const std::string& passed : restored->passed_over) print_err("passed over {}\n", passed);
+      for (const std::string& note : restored->notes) print_err("{}\n", note);
       if (!restored->state.empty()) {
         ByteReader in(restored->state);
         or_throw(load_fields(run, in), "cannot resume: ");

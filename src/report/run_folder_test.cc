@@ -72,7 +72,7 @@ TEST_F(RunFolderTest, TheNewestWholeCheckpointIsUsedAndMetricsAreCutBackToIt) {
     restored = folder.read_checkpoint();
     ASSERT_TRUE(restored.has_value());
     EXPECT_EQ(restored->round, 3u);
-    ASSERT_EQ(restored->passed_over.size(), 1u);
+    ASSERT_EQ(restored->notes.size(), 1u);
   }
   EXPECT_EQ(*read_text_file(path_ / "metrics.jsonl"), "1\n2\n3\n");
 }
@@ -83,7 +83,83 @@ TEST_F(RunFolderTest, ACheckpointOfAnotherConfigurationIsPassedOver) {
   const auto restored = RunFolder(path_, "a = 2\n", ExistingRun::kResume).read_checkpoint();
   ASSERT_TRUE(restored.has_value());
   EXPECT_TRUE(restored->state.empty());
-  EXPECT_EQ(restored->passed_over.size(), 1u);
+  EXPECT_EQ(restored->notes.size(), 1u);
+}
+
+std::string lines(std::uint32_t count) {
+  std::string text;
+  for (std::uint32_t i = 1; i <= count; ++i) text += std::to_string(i) + "\n";
+  return text;
+}
+
+// The disk lost the end of metrics.jsonl, or all of it: the model is worth more than its rows.
+TEST_F(RunFolderTest, ShortMetricsCostRowsAndNotTheCheckpoint) {
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse);
+  for (std::uint32_t round = 1; round <= 6; ++round) {
+    folder.append_metrics(std::to_string(round));
+    folder.write_checkpoint(round, bytes_of(std::to_string(round)));
+  }
+  for (std::uint32_t kept = 6; kept-- > 0;) {
+    // Half a row is none.
+    ASSERT_TRUE(write_file(path_ / "metrics.jsonl", bytes_of(lines(kept) + "x")).ok());
+    const auto restored = folder.read_checkpoint();
+    ASSERT_TRUE(restored.has_value());
+    EXPECT_EQ(restored->round, 6u);
+    EXPECT_EQ(restored->state.size(), 1u);
+    ASSERT_EQ(restored->notes.size(), 1u);
+    EXPECT_TRUE(restored->notes[0].starts_with(
+        fmt::format("{} of the 6 rows before it are missing", 6 - kept)))
+        << restored->notes[0];
+    EXPECT_EQ(*read_text_file(path_ / "metrics.jsonl"), lines(kept));
+  }
+  fs::remove(path_ / "metrics.jsonl");
+  EXPECT_EQ(folder.read_checkpoint()->round, 6u);
+  // A checkpoint written now counts the rows that are there.
+  folder.append_metrics("7");
+  folder.write_checkpoint(7, bytes_of("7"));
+  EXPECT_TRUE(folder.read_checkpoint()->notes.empty());
+}
+
+TEST_F(RunFolderTest, RowsWithoutAWholeCheckpointAreSetAside) {
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse);
+  folder.append_metrics("1");
+  folder.write_checkpoint(1, bytes_of("state"));
+  ASSERT_TRUE(write_file(path_ / "checkpoint" / "1.bin", bytes_of("torn")).ok());
+  const auto restored = folder.read_checkpoint();
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_TRUE(restored->state.empty());
+  EXPECT_FALSE(fs::exists(path_ / "metrics.jsonl"));
+  EXPECT_EQ(*read_text_file(path_ / "metrics.jsonl.before"), "1\n");
+}
+
+TEST_F(RunFolderTest, ASecondProcessIsRefusedAndHarmsNothing) {
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse);
+  folder.append_metrics("1");
+  const fs::path part = path_ / "checkpoint" / "5.bin.part77-0123456789abcdef";
+  ASSERT_TRUE(write_file(part, bytes_of("half")).ok());
+  for (const ExistingRun existing :
+       {ExistingRun::kRefuse, ExistingRun::kOverwrite, ExistingRun::kResume}) {
+    EXPECT_THROW(RunFolder::check(path_, "a = 1\n", existing), std::invalid_argument);
+    EXPECT_THROW(RunFolder(path_, "a = 1\n", existing), std::invalid_argument);
+  }
+  EXPECT_TRUE(fs::exists(part));
+  EXPECT_EQ(*read_text_file(path_ / "metrics.jsonl"), "1\n");
+}
+
+TEST_F(RunFolderTest, CheckpointsAreTheirOwnersAlone) {
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse);
+  folder.write_checkpoint(1, bytes_of("state"));
+  const fs::perms others = fs::perms::group_all | fs::perms::others_all;
+  EXPECT_EQ(fs::status(path_ / "checkpoint" / "1.bin").permissions() & others, fs::perms::none);
+}
+
+// What was deleted by hand is made again: a node that is to resume has somewhere to save.
+TEST_F(RunFolderTest, AMissingCheckpointFolderIsMadeAgain) {
+  { const RunFolder folder(path_, "a = 1\n", ExistingRun::kRefuse); }
+  fs::remove_all(path_ / "checkpoint");
+  RunFolder folder(path_, "a = 1\n", ExistingRun::kResume);
+  folder.write_checkpoint(1, bytes_of("state"));
+  EXPECT_EQ(folder.read_checkpoint()->round, 1u);
 }
 
 TEST_F(RunFolderTest, ACheckpointOfAnotherVersionIsRefusedByName) {

@@ -139,7 +139,7 @@ std::unique_ptr<Transport> LiveRun::make_transport() const {
 void LiveRun::restore() {
   const auto restored = folder_.read_checkpoint();
   if (!restored) return;
-  for (const std::string& passed : restored->passed_over) records_.say("passed over " + passed);
+  for (const std::string& note : restored->notes) records_.say(note);
   if (restored->state.empty()) return;
   or_throw(runtime_->restore(restored->state), "cannot resume: ");
   records_.say(fmt::format("resuming after round {}", restored->round));
