@@ -32,7 +32,7 @@ int run(const LiveSettings& settings, const std::string& command) {
                [&](std::string_view line) { print_err("{:9.3f} {}\n", watch.seconds(), line); });
   const NoLongerRunning at_the_end;
   running = &node;
-  listen_for({SIGTERM, SIGINT}, SecondSignal::kChangesNothing, [] {
+  listen_for({SIGTERM, SIGINT, SIGHUP}, SecondSignal::kChangesNothing, [] {
     if (LiveRun* const live = running.load()) live->stop();
   });
   const RunEnd end = node.run(command);
@@ -49,7 +49,8 @@ Action add_node(CLI::App& parser) {
     parser.add_option("--" + std::string(key.name), arguments->flags[std::string(key.name)],
                       std::string(key.summary));
   parser.footer(
-      "SIGTERM and Ctrl-C: finishes the round, writes a checkpoint, takes leave, exits with 0.\n"
+      "SIGTERM, Ctrl-C and a closed terminal: finishes the round, writes a checkpoint, takes "
+      "leave, exits with 0.\n"
       "Started again, it goes on from there. Exit codes: 0 done or stopped, 1 failed, 2 asked "
       "wrongly.\n\n"
       "Example:\n"

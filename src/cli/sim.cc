@@ -19,6 +19,7 @@
 #include "cli/sim_run.h"
 #include "report/metrics.h"
 #include "report/watch.h"
+#include "run/plan.h"
 
 namespace tessera {
 namespace {
@@ -28,6 +29,7 @@ struct Arguments {
   std::string out{};
   std::string seeds{};
   std::string watch{};
+  std::string checkpoint_every{};
   bool resume = false, overwrite = false;
   SimOptions sim{};
 };
@@ -67,6 +69,7 @@ std::filesystem::path default_out(const Arguments& arguments) {
 // A run per seed in a folder of its own, and their mean and spread above them.
 int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
               const std::filesystem::path& out, const Arguments& arguments) {
+  (void)read_plan(experiment);  // A slip is answered first, whatever is in the folder.
   if (std::filesystem::exists(out / "config.toml"))
     throw std::invalid_argument(
         fmt::format("{} holds a run of one seed; choose another --out for several", out.string()));
@@ -92,9 +95,15 @@ int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
 
 int run(Arguments& arguments) {
   arguments.sim.existing = existing_run(arguments.resume, arguments.overwrite);
+  if (!arguments.checkpoint_every.empty())
+    arguments.sim.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
   const Experiment experiment = arguments.experiment->resolve();
   const std::filesystem::path out = default_out(arguments);
   const std::vector<std::string> seeds = seeds_of(arguments.seeds);
+  if (const std::string& seed = arguments.experiment->flags["seed"];
+      !seed.empty() && !seeds.empty())
+    throw std::invalid_argument(fmt::format(
+        "--seed={} is one run and --seeds={} are several: give one", seed, arguments.seeds));
   const std::unique_ptr<Watch> watch = start_watch(arguments.watch, out);
   if (!seeds.empty()) return run_seeds(experiment, seeds, out, arguments);
   return simulate(experiment, out, arguments.sim) ? 0 : kInterrupted;
@@ -106,7 +115,8 @@ Action add_sim(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
-      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with a checkpoint.\n\n"
+      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C, SIGTERM or a closed "
+      "terminal,\nwith a checkpoint.\n\n"
       "Examples:\n"
       "  tessera sim experiments/fashion/jwins.toml --out=runs/jwins\n"
       "  tessera sim experiments/fashion/divshare.toml --watch\n"
@@ -115,8 +125,9 @@ Action add_sim(CLI::App& parser) {
                     "The run's folder (default: runs/ and the experiment's name)");
   parser.add_option("--seeds", arguments->seeds,
                     "Several runs: 90..94 or 90,93; mean and spread in summary.json");
-  parser.add_option("--checkpoint-every", arguments->sim.checkpoint_every,
-                    "Rounds between checkpoints (default: none)");
+  parser.add_option("--checkpoint-every", arguments->checkpoint_every,
+                    "Rounds or time between checkpoints: 20, 90s, or none (default: 60s, or less "
+                    "often where one takes long)");
   parser
       .add_option("--threads", arguments->sim.threads,
                   "Worker threads; 0 takes one per core; the result is the same")

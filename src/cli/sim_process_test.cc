@@ -2,50 +2,19 @@
 // interrupted and resumed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/files.h"
 #include "base/random.h"
+#include "cli/process_for_tests.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-
-class SimProcess : public testing::Test {
- protected:
-  void SetUp() override { fs::remove_all(root_), fs::create_directories(root_); }
-  void TearDown() override { fs::remove_all(root_); }
-
-  // Runs `tessera ARGUMENTS`, after `before` (a wrapper such as timeout); gives back the exit code.
-  int tessera(const std::string& arguments, const std::string& before = "") const {
-    const std::string command = fmt::format("{} {} {} > {}/out 2> {}/err", before, TESSERA_PROGRAM,
-                                            arguments, root_.string(), root_.string());
-    const int status = std::system(command.c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  std::string said(const char* where) const { return *read_text_file(root_ / where); }
-  std::string out(const char* run) const { return (root_ / run).string(); }
-
-  std::string digest(const char* run) const {
-    return nlohmann::json::parse(*read_text_file(root_ / run / "summary.json"))["model_digest"]
-        .get<std::string>();
-  }
-  std::string metrics(const char* run) const {
-    return *read_text_file(root_ / run / "metrics.jsonl");
-  }
-
-  const std::string toy_ =
-      "sim --nodes=8 --model=quadratic:dimension=5000 --topology=regular:degree=3,redraw=yes "
-      "--sharing=jwins "
-      "--protocol=dpsgd:rounds=120 --evaluate=every=7 --quiet ";
-  fs::path root_ = fs::path(testing::TempDir()) / fmt::format("tessera_sim_process_{}", ::getpid());
-};
 
 TEST_F(SimProcess, ThreadsDoNotChangeABit) {
   for (const int threads : {1, 2, 4})

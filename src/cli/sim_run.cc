@@ -92,7 +92,8 @@ void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& opt
   run.start();
 }
 
-// Whether Ctrl-C came and this is the place to stop: the end of a round where rounds are in common.
+// Whether a signal came and this is the place to stop: the end of a round where rounds are in
+// common.
 class StopSign {
  public:
   explicit StopSign(bool by_time) : by_time_(by_time) {}
@@ -107,22 +108,57 @@ class StopSign {
   Round stop_after_ = 0;
 };
 
-// To the end, or to where Ctrl-C stops it: then false, with a checkpoint written.
-bool run_to_end(SimulatedRun& run, RunFolder& folder, Round checkpoint_every) {
+// Saves a run between two steps.
+class Saver {
+ public:
+  Saver(const SimulatedRun& run, RunFolder& folder, CheckpointEvery every)
+      : run_(run), folder_(folder), schedule_(every, run.simulation().rounds_done()) {}
+
+  void save() {
+    const Stopwatch watch;
+    const Round done = run_.simulation().rounds_done();
+    Bytes state;
+    state.reserve(bytes_before_);
+    save_fields(run_, state);
+    bytes_before_ = state.size();
+    folder_.write_checkpoint(done, state);
+    schedule_.saved(done, watch.seconds());
+    since_.restart();
+  }
+
+  // A disk that is full now may have room in a minute, and the run is worth more than its copy.
+  void save_if_due() {
+    const Round done = run_.simulation().rounds_done();
+    if (!schedule_.is_due(done, since_.seconds())) return;
+    try {
+      save();
+    } catch (const std::runtime_error& error) {
+      print_err("no checkpoint after round {}: {}\n", done, error.what());
+      schedule_.saved(done, 0);
+      since_.restart();
+    }
+  }
+
+ private:
+  const SimulatedRun& run_;
+  RunFolder& folder_;
+  CheckpointSchedule schedule_;
+  Stopwatch since_{};
+  std::size_t bytes_before_ = 0;
+};
+
+// To the end, or to where a signal stops it: then false, with a checkpoint written.
+bool run_to_end(SimulatedRun& run, RunFolder& folder, CheckpointEvery every) {
   const Simulation& simulation = run.simulation();
   StopSign stop_sign(run.plan().evaluate.by_time());
-  Round saved = simulation.rounds_done();
+  Saver saver(run, folder, every);
   while (run.step()) {
-    const Round done = simulation.rounds_done();
-    const bool stop = stop_sign.says_stop(done) && !simulation.finished();
-    const bool due = checkpoint_every > 0 && done >= saved + checkpoint_every;
-    if (stop || (due && !simulation.finished())) {
-      Bytes state;
-      save_fields(run, state);
-      folder.write_checkpoint(done, state);
-      saved = done;
+    if (simulation.finished()) continue;
+    if (stop_sign.says_stop(simulation.rounds_done())) {
+      saver.save();
+      return false;
     }
-    if (stop) return false;
+    saver.save_if_due();
   }
   run.finish();
   return true;
@@ -168,7 +204,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   SimulatedRun run(plan, options.threads);
   if (options.save_models) (void)chosen_exporters(run.lesson(), options.formats);
   // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
-  listen_for({SIGINT, SIGTERM}, SecondSignal::kEndsAtOnce);
+  listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
   RunFolder folder(out, config, options.existing);
   if (!options.quiet)
     print_err("{} nodes, {}, into {}\n", plan.nodes, run.lesson().description, out.string());
@@ -181,6 +217,8 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   summary.command = options.command;
   const std::string json = to_json(summary);
   folder.write_summary(json);
+  // Those by rounds were asked for; those by time are of no use to a run that came to its end.
+  if (options.checkpoint_every.rounds == 0) folder.remove_checkpoints();
   print_summary(summary, out);
   return json;
 }

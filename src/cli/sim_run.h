@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/ids.h"
+#include "cli/checkpoint_schedule.h"
 #include "report/run_folder.h"
 #include "run/experiment.h"
 
@@ -13,14 +13,14 @@ namespace tessera {
 
 struct SimOptions {
   ExistingRun existing = ExistingRun::kRefuse;
-  Round checkpoint_every = 0;  // 0: none but where it is stopped.
+  CheckpointEvery checkpoint_every{};
   unsigned threads = 0;
   bool quiet = false, save_models = false;
   std::string formats{};  // Of the final models, as in "safetensors,npz".
   std::string command{};  // What was typed.
 };
 
-// Its summary.json; nothing where Ctrl-C stopped it, with a checkpoint written. Throws
+// Its summary.json; nothing where a signal stopped it, with a checkpoint written. Throws
 // std::invalid_argument for a wrong line and std::runtime_error where it cannot go on.
 std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
                                     const SimOptions& options);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "run/lesson.h"
 
 namespace tessera {
@@ -47,7 +49,11 @@ int train(const Arguments& arguments) {
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
   set_training_steps(plan, every);
   Learning lesson = make_lesson(plan, arguments.threads);
-  if (!arguments.folder.empty()) (void)chosen_exporters(lesson, arguments.formats);
+  if (!arguments.folder.empty()) {
+    (void)chosen_exporters(lesson, arguments.formats);
+    // There is something to save: the model as the next line finds it.
+    listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
+  }
   print_out("{}; {}; lines of {} steps\n\n", plan.experiment.data, lesson.description, every);
   print_out("{:>8}  {:>10}  {:>9}  {:>9}\n", "step", ratings ? "train MSE" : "train loss",
             ratings ? "test RMSE" : "test loss", "accuracy");
@@ -65,13 +71,14 @@ int train(const Arguments& arguments) {
     lesson.trainer->train({&job, 1});
     const Score now = score();
     print_line(step, job.loss, now, watch.seconds());
+    if (interrupted()) break;
     if (!std::isfinite(now.loss))
       throw std::runtime_error(
           "the model has diverged: lower the learning rate (training=sgd:lr=…)");
   }
   if (!arguments.folder.empty())
     export_models(lesson, {&view, 1}, arguments.folder, arguments.formats);
-  return 0;
+  return interrupted() ? kInterrupted : 0;
 }
 
 }  // namespace
@@ -94,7 +101,8 @@ Action add_train(CLI::App& parser) {
                   "Worker threads for evaluation; 0 takes one per core")
       ->check(CLI::Range(0u, 1024u));
   parser.add_option("--export", arguments->folder,
-                    "Folder to write the model to, with PyTorch's names and shapes");
+                    "Folder to write the model to, with PyTorch's names and shapes; also where a "
+                    "signal stops it, after the next line");
   parser.add_option("--export-as", arguments->formats,
                     "File formats for --export: safetensors (by default), npz, and pt "
                     "(TorchScript) where LibTorch is built in; several with commas");

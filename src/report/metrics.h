@@ -35,12 +35,19 @@ struct NetworkFigures {
   double delay_seconds = 0;               // From sending to arrival, mean over messages.
   double queue = 0, queue_max = 0;        // Messages that have not wholly left a node.
   double link_use = 0, link_use_max = 0;  // Fraction of the up-link's capacity.
+
+  void fields(Archive& archive) {
+    archive(rounds_min, rounds_max, delivered_fraction, staleness, staleness_max, delay_seconds,
+            queue, queue_max, link_use, link_use_max);
+  }
 };
 
 // The same of one node.
 struct NodeFigures {
   Round rounds = 0;
   double bytes = 0, staleness = 0, queue = 0, link_use = 0;
+
+  void fields(Archive& archive) { archive(rounds, bytes, staleness, queue, link_use); }
 };
 
 // What one node has to say when a row is made.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/archive.h"
@@ -38,6 +39,14 @@ class RunLog : public Observer {
     MetricsRow row{};
     std::vector<NodeRow> nodes{};  // What it was made of, by node; NaN of who is not measured.
     std::vector<NodeFigures> figures{};  // By node.
+
+    void fields(Archive& archive) {
+      archive(nodes, row.network, figures);
+      if (!archive.loading() || nodes.empty()) return;
+      std::optional<NetworkFigures> network = row.network;
+      row = row_of(nodes);
+      row.network = network;
+    }
   };
   virtual const Latest& latest() const = 0;  // The last complete row.
 

@@ -94,6 +94,7 @@ void check_value(std::string_view key, std::string_view value) {
 }
 
 constexpr int kLongestChain = 8;
+constexpr std::size_t kFileBytesMax = 1 << 20;  // An experiment is a page.
 
 toml::table parse_toml(std::string_view text, const std::filesystem::path& path) {
   try {
@@ -108,7 +109,8 @@ Experiment parse_chain(std::string_view text, const std::filesystem::path& path,
 
 // A file may name another one beside it as its base, whose keys hold where it says nothing itself.
 Experiment read_chain(const std::filesystem::path& path, int longest) {
-  return parse_chain(or_throw<std::invalid_argument>(read_text_file(path)), path, longest);
+  return parse_chain(or_throw<std::invalid_argument>(read_text_file(path, kFileBytesMax)), path,
+                     longest);
 }
 
 Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest) {
