@@ -9,6 +9,8 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kUnsignedBytes = 0x0800;
+// A few megabytes of zeros unpack to gigabytes. The largest of these sets, EMNIST, is of 600 MB.
+constexpr std::uint64_t kUnpackedBytesMax = 2ull << 30;
 
 std::uint32_t big_endian(ByteSpan four) {
   std::uint32_t value = 0;
@@ -33,6 +35,11 @@ Result<Bytes> unpack(ByteSpan file, unsigned dimensions) {
   if (!head) return head.error();
   const Result<IdxHeader> header = parse_idx_header(*head, dimensions);
   if (!header) return header.error();
+  if (header->file_bytes > kUnpackedBytesMax)
+    return Error{
+        "size", fmt::format("the header announces {} values; a gzipped file may unpack to {} bytes "
+                            "at most: unpack it yourself if you trust it",
+                            show_extents(header->extents), kUnpackedBytesMax)};
   return gunzip(file, header->file_bytes);
 }
 

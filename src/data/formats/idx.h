@@ -25,7 +25,7 @@ struct IdxArray {
 };
 
 // `file` is the whole file, gzipped or plain. Nothing is allocated for a header's claim that the
-// file does not back.
+// file does not back, and a gzipped one unpacks to 2 GiB at most.
 Result<IdxArray> parse_idx(ByteSpan file, unsigned dimensions);
 
 }  // namespace tessera

@@ -54,5 +54,15 @@ TEST(Idx, AbsurdClaimsAreRefused) {
   }
 }
 
+// The header announces 7.8 GB, which a few megabytes of gzip can keep: it is refused unpacked.
+TEST(Idx, AHeaderThatAnnouncesGigabytesIsRefusedWhileItIsPacked) {
+  const Bytes bomb = gzipped(idx(8, {10'000'000, 28, 28}, std::vector<int>(1 << 20)));
+  const Result<IdxArray> array = parse_idx(bomb, 3);
+  ASSERT_FALSE(array.ok());
+  EXPECT_EQ(array.error().message,
+            "the header announces 10000000 x 28 x 28 values; a gzipped file may unpack to "
+            "2147483648 bytes at most: unpack it yourself if you trust it");
+}
+
 }  // namespace
 }  // namespace tessera
