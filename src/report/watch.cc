@@ -13,11 +13,13 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/hash.h"
 #include "base/stopwatch.h"
+#include "report/connection_guard.h"
 #endif
 
 namespace tessera {
@@ -27,6 +29,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
+constexpr double kConnectionSecondsMax = 3;
 
 }  // namespace
 
@@ -36,6 +39,7 @@ struct Watch::Server {
   std::filesystem::path folder;
   int port = 0;
   httplib::Server http{};
+  std::optional<ConnectionGuard> guard{};
   std::jthread thread{};
 
   std::mutex mutex{};
@@ -48,9 +52,7 @@ struct Watch::Server {
     FoundRuns found = find_runs(folders);
     if (found.runs.empty()) found.left_out.clear();  // The run has not written anything yet.
     const PageOptions options{.title = folder.lexically_normal().filename().string(), .live = live};
-    const Result<std::string> data = page_data(found, options);
-    // A row that is being written is complete a moment later.
-    return data.ok() ? *data : page_data({}, options).value();
+    return page_data(found, read_metrics(found.runs), options);
   }
 
   // Another site's script could have its own name resolve to our address; its requests then carry
@@ -90,8 +92,10 @@ Watch::Watch(std::uint16_t port, std::filesystem::path folder)
   httplib::Server& http = server_->http;
   // A handful of requests a minute need no crowd of threads, and connections that stay open would
   // have to be waited for at the end.
-  http.new_task_queue = [] { return new httplib::ThreadPool(2); };
+  http.new_task_queue = [] { return new httplib::ThreadPool(4); };
   http.set_keep_alive_max_count(1);
+  http.set_read_timeout(1);
+  http.set_write_timeout(1);
   // By default two programs may listen on one port, and the browser meets either.
   http.set_socket_options([](socket_t socket) {
     const int yes = 1;
@@ -114,6 +118,7 @@ Watch::Watch(std::uint16_t port, std::filesystem::path folder)
         fmt::format("--watch={}: cannot listen on that port; is it taken? --watch alone finds a "
                     "free one",
                     port));
+  server_->guard.emplace(server_->port, kConnectionSecondsMax);
   server_->thread = std::jthread([this] { server_->http.listen_after_bind(); });
 }
 
@@ -125,8 +130,10 @@ Watch::~Watch() {
       server_->served.wait_for(lock, std::chrono::seconds(2),
                                [this] { return server_->served_the_end; });
   }
-  // The answer may still be on its way; stop() waits for those.
+  // The answer may still be on its way; those who are slower than that are cut off.
   server_->http.stop();
+  server_->guard->set_seconds_max(1);
+  server_->thread.join();
 }
 
 std::string Watch::address() const {

@@ -11,12 +11,19 @@
 #if TESSERA_WITH_WATCH
 #include <fmt/format.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
 
 #include "base/files.h"
+#include "base/stopwatch.h"
 #endif
 
 namespace tessera {
@@ -72,6 +79,55 @@ TEST(Watch, ServesWhatTheFolderHoldsToThisMachineOnly) {
   EXPECT_EQ(browser.Get("/config.toml")->status, 404);
   EXPECT_THROW(start_watch(std::to_string(port), folder), std::invalid_argument);  // Taken.
   fs::remove_all(folder);
+}
+
+// Half a request, and then as many as are asked for of its bytes, one every tenth of a second.
+class SlowSender {
+ public:
+  SlowSender(int port, int drips) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::send(socket_, "GET / HTTP/1.1\r\nX: ", 19, MSG_NOSIGNAL), 19);
+    thread_ = std::jthread([this, drips](const std::stop_token& stop) {
+      for (int i = 0; i < drips && !stop.stop_requested(); ++i) {
+        ::poll(nullptr, 0, 100);
+        if (::send(socket_, "a", 1, MSG_NOSIGNAL) != 1) return;
+      }
+    });
+  }
+  ~SlowSender() {
+    thread_.request_stop();
+    thread_.join();
+    ::close(socket_);
+  }
+
+ private:
+  int socket_;
+  std::jthread thread_{};
+};
+
+int port_of(const Watch& watch) {
+  return static_cast<int>(parse_integer(watch.address().substr(watch.address().rfind(':') + 1)));
+}
+
+// Twenty connections that send next to nothing, for 15 s if they are let.
+TEST(Watch, SlowSendersBlockNeitherThePageNorTheEnd) {
+  if (!has_page()) GTEST_SKIP() << "this build has no page: uPlot was not there";
+  auto watch = start_watch("any", "runs/none");
+  std::vector<std::unique_ptr<SlowSender>> crowd;
+  for (int i = 0; i < 20; ++i) crowd.push_back(std::make_unique<SlowSender>(port_of(*watch), 150));
+  httplib::Client browser("127.0.0.1", port_of(*watch));
+  browser.set_read_timeout(10);
+  const auto page = browser.Get("/");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->status, 200);
+  for (auto& sender : crowd) sender = std::make_unique<SlowSender>(port_of(*watch), 150);
+  const Stopwatch since_end;
+  watch.reset();
+  EXPECT_LT(since_end.seconds(), 8);
 }
 
 #endif
