@@ -25,6 +25,7 @@ struct Arguments {
 };
 
 void write(const std::string& path, const std::string& text, std::size_t runs) {
+  if (path == "-" || path == "/dev/stdout") return put_out(text);
   or_throw(write_file(path, bytes_of(text)));
   print_out("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
             show_bytes(static_cast<double>(text.size())));
@@ -36,14 +37,17 @@ int report(const Arguments& arguments) {
   if (found.runs.empty()) return 1;
   for (const StoredRun& run : found.runs)
     if (!run.finished()) print_err("{} is not finished: it is shown as far as it is\n", run.name);
+  const std::vector<MetricsTable> tables = read_metrics(found.runs);
+  for (const MetricsTable& table : tables)
+    if (!table.note.empty()) print_err("left out: {}\n", table.note);
   if (!arguments.csv.empty()) {
-    write(arguments.csv, or_throw(metrics_csv(found.runs)), found.runs.size());
+    write(arguments.csv, metrics_csv(found.runs, tables), found.runs.size());
   } else {
     if (!has_page())
       throw std::invalid_argument(
           "this build has no page: uPlot was not there when it was configured. Install npm and "
           "configure again, or take the rows with --csv=rows.csv");
-    const std::string data = or_throw(page_data(found, arguments.page));
+    const std::string data = page_data(found, tables, arguments.page);
     write(arguments.out, page_with(data, false), found.runs.size());
   }
   return found.left_out.empty() ? 0 : 1;
@@ -56,8 +60,9 @@ Action add_report(CLI::App& parser) {
   parser.add_option("runs", arguments->folders, "Runs' folders, or folders that hold such folders")
       ->required();
   parser.add_option("--out", arguments->out, "The page (default: report.html)");
-  parser.add_option("--csv", arguments->csv,
-                    "Instead of a page: every row of every run as CSV, into this file");
+  parser.add_option(
+      "--csv", arguments->csv,
+      "Instead of a page: every row of every run as CSV, into this file; - prints it");
   parser.add_option("--title", arguments->page.title, "Its title (default: the runs' names)");
   parser
       .add_option("--rows", arguments->page.rows_max,

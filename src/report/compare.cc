@@ -213,7 +213,8 @@ std::string csv(const std::vector<Row>& rows) {
       "seeds\n";
   for (const Row& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
-      table += csv_field(row[c].number) + (c + 1 == row.size() ? "\n" : ",");
+      table += (c == 0 ? csv_words(row[c].number) : csv_field(row[c].number)) +
+               (c + 1 == row.size() ? "\n" : ",");
   return table;
 }
 

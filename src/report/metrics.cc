@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "report/json_depth.h"
+
 namespace tessera {
 namespace {
 
@@ -148,7 +150,10 @@ std::string to_json(const Summary& summary) {
 
 std::string combine_summaries(std::span<const std::string> seeds) {
   std::vector<Json> runs;
-  for (const std::string& text : seeds) runs.push_back(Json::parse(text));
+  for (const std::string& text : seeds) {
+    if (is_too_deep(text)) throw std::runtime_error("a seed's summary.json is not a run's summary");
+    runs.push_back(Json::parse(text));
+  }
   Json json;
   for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
   std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",

@@ -7,8 +7,6 @@
 #include <iterator>
 #include <vector>
 
-#include "report/metrics_table.h"
-
 namespace tessera {
 namespace {
 
@@ -36,24 +34,24 @@ std::string csv_field(std::string_view text) {
   return field + "\"";
 }
 
-Result<std::string> metrics_csv(std::span<const StoredRun> runs) {
+std::string csv_words(std::string_view text) {
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != text.npos;
+  return csv_field(formula ? "'" + std::string(text) : std::string(text));
+}
+
+std::string metrics_csv(std::span<const StoredRun> runs, std::span<const MetricsTable> tables) {
   std::vector<std::string> names;
-  std::vector<std::string> befores;
-  std::vector<MetricsTable> tables;
-  for (const StoredRun& run : runs)
-    for (const StoredSeed& seed : run.seeds) {
-      Result<MetricsTable> table = read_metrics(seed.folder / "metrics.jsonl");
-      if (!table.ok()) return table.error();
-      for (const auto& column : table->columns)
-        if (std::find(names.begin(), names.end(), column.name) == names.end())
-          names.push_back(column.name);
-      tables.push_back(std::move(*table));
-      befores.push_back(fmt::format("{},{}", csv_field(run.name), seed.seed));
-    }
+  for (const MetricsTable& table : tables)
+    for (const auto& column : table.columns)
+      if (std::find(names.begin(), names.end(), column.name) == names.end())
+        names.push_back(column.name);
   std::string out = "run,seed";
-  for (const std::string& name : names) out += "," + name;
+  for (const std::string& name : names) out += "," + csv_words(name);
   out += "\n";
-  for (std::size_t i = 0; i < tables.size(); ++i) append_rows(out, befores[i], tables[i], names);
+  std::size_t next = 0;
+  for (const StoredRun& run : runs)
+    for (const StoredSeed& seed : run.seeds)
+      append_rows(out, csv_words(run.name) + "," + csv_words(seed.seed), tables[next++], names);
   return out;
 }
 

@@ -58,22 +58,37 @@ const MetricsTable::Column* MetricsTable::find(std::string_view name) const {
   return nullptr;
 }
 
-Result<MetricsTable> read_metrics(const std::filesystem::path& path) {
+MetricsTable read_metrics(const std::filesystem::path& path) {
   MetricsTable table;
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return table;
   const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return text.error();
-  std::size_t begin = 0;
+  if (!text.ok()) {
+    table.note = text.error().message;
+    return table;
+  }
+  std::size_t begin = 0, line_number = 0, first_bad = 0, bad = 0;
   for (std::size_t end; (end = text->find('\n', begin)) != text->npos; begin = end + 1) {
+    ++line_number;
     const char* line = text->data() + begin;
     const auto row = nlohmann::ordered_json::parse(line, text->data() + end, nullptr, false);
-    if (!row.is_object())
-      return Error{"json", fmt::format("{}: line {} is not a row of figures", path.string(),
-                                       table.rows + 1)};
-    append_row(table, row);
+    if (row.is_object())
+      append_row(table, row);
+    else if (bad++ == 0)
+      first_bad = line_number;
   }
+  if (bad > 0)
+    table.note = fmt::format("{}: {} of {} lines are no rows of figures, the first is line {}",
+                             path.string(), bad, line_number, first_bad);
   return table;
+}
+
+std::vector<MetricsTable> read_metrics(std::span<const StoredRun> runs) {
+  std::vector<MetricsTable> tables;
+  for (const StoredRun& run : runs)
+    for (const StoredSeed& seed : run.seeds)
+      tables.push_back(read_metrics(seed.folder / "metrics.jsonl"));
+  return tables;
 }
 
 std::vector<std::size_t> rows_to_draw(const MetricsTable& table, std::size_t rows_max) {

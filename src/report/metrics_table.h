@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "report/stored_run.h"
 
 namespace tessera {
 
@@ -18,13 +19,16 @@ struct MetricsTable {
   };
   std::vector<Column> columns{};  // In the order in which they first appear.
   std::size_t rows = 0;
+  std::string note{};  // What could not be read; empty when all could.
 
   const Column* find(std::string_view name) const;
 };
 
 // A run that is still going may end in half a line, which is left for the next reading. A file that
-// is not there yet is a table without rows.
-Result<MetricsTable> read_metrics(const std::filesystem::path& path);
+// is not there yet is a table without rows; a line that is no row of figures is passed over.
+MetricsTable read_metrics(const std::filesystem::path& path);
+// A table for every seed of every run, in their order.
+std::vector<MetricsTable> read_metrics(std::span<const StoredRun> runs);
 
 // The rows to draw when there are more than `rows_max`: the first, the last, and of every stretch
 // of rows those where accuracy, loss and queues are lowest or highest. So whatever a curve reaches

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "report/metrics_table.h"
 #include "report/page_assets.h"
 
 namespace tessera {
@@ -129,7 +128,7 @@ std::string default_title(const FoundRuns& found) {
   return title;
 }
 
-std::size_t rows_that_fit(const std::vector<MetricsTable>& tables, const PageOptions& options) {
+std::size_t rows_that_fit(std::span<const MetricsTable> tables, const PageOptions& options) {
   if (options.rows_max > 0) return options.rows_max;
   std::size_t columns = 0;
   for (const MetricsTable& table : tables) columns += table.columns.size();
@@ -148,14 +147,8 @@ bool has_page() {
   return !page_template().empty();
 }
 
-Result<std::string> page_data(const FoundRuns& found, const PageOptions& options) {
-  std::vector<MetricsTable> tables;
-  for (const StoredRun& run : found.runs)
-    for (const StoredSeed& seed : run.seeds) {
-      Result<MetricsTable> table = read_metrics(seed.folder / "metrics.jsonl");
-      if (!table.ok()) return table.error();
-      tables.push_back(std::move(*table));
-    }
+std::string page_data(const FoundRuns& found, std::span<const MetricsTable> tables,
+                      const PageOptions& options) {
   const std::size_t rows_max = rows_that_fit(tables, options);
   std::string out = fmt::format(
       "{{\"title\":{},\"live\":{},\"runs\":[",

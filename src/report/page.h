@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
-#include "base/result.h"
+#include "report/metrics_table.h"
 #include "report/stored_run.h"
 
 namespace tessera {
@@ -22,8 +23,10 @@ struct PageOptions {
 // Whether this build has the page.
 bool has_page();
 
-// The figures behind a page, as JSON that may stand inside a script element.
-Result<std::string> page_data(const FoundRuns& found, const PageOptions& options);
+// The figures behind a page, as JSON that may stand inside a script element. A table for every seed
+// of every run.
+std::string page_data(const FoundRuns& found, std::span<const MetricsTable> tables,
+                      const PageOptions& options);
 // The whole page around such figures. Call it only where has_page().
 std::string page_with(const std::string& data, bool live);
 

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "report/compare.h"
+#include "report/json_depth.h"
 #include "report/metrics_csv.h"
 #include "report/metrics_table.h"
 #include "report/welch.h"
@@ -82,14 +83,33 @@ TEST_F(PageTest, AFolderOfRunsStandsForThemAndWhatIsNoneIsNamed) {
 
 TEST_F(PageTest, ARowThatIsStillBeingWrittenWaits) {
   write("metrics.jsonl", "{\"round\":1,\"loss\":2}\n{\"round\":2,\"extra\":5}\n{\"rou");
-  const auto table = read_metrics(root_ / "metrics.jsonl");
-  ASSERT_TRUE(table.ok());
-  EXPECT_EQ(table->rows, 2u);
-  EXPECT_TRUE(std::isnan(table->find("loss")->values[1]));
-  EXPECT_TRUE(std::isnan(table->find("extra")->values[0]));
-  EXPECT_EQ(table->find("extra")->values[1], 5);
-  write("metrics.jsonl", "{\"round\":1}\nnonsense\n");
-  EXPECT_FALSE(read_metrics(root_ / "metrics.jsonl").ok());
+  const MetricsTable table = read_metrics(root_ / "metrics.jsonl");
+  EXPECT_EQ(table.note, "");
+  EXPECT_EQ(table.rows, 2u);
+  EXPECT_TRUE(std::isnan(table.find("loss")->values[1]));
+  EXPECT_TRUE(std::isnan(table.find("extra")->values[0]));
+  EXPECT_EQ(table.find("extra")->values[1], 5);
+}
+
+TEST_F(PageTest, ALineOfGarbageCostsThatLineOnly) {
+  write("metrics.jsonl", "{\"round\":1}\nnonsense\n{\"round\":3}\n[4]\n");
+  const MetricsTable table = read_metrics(root_ / "metrics.jsonl");
+  EXPECT_EQ(table.find("round")->values, (std::vector<double>{1, 3}));
+  EXPECT_TRUE(table.note.ends_with("2 of 4 lines are no rows of figures, the first is line 2"))
+      << table.note;
+}
+
+// Copying or writing JSON recurses: such a summary ended the program.
+TEST_F(PageTest, ASummaryNestedTooDeepIsLeftOut) {
+  write_run("deep", 0.5, 100);
+  const std::string nested = std::string(100'000, '[') + std::string(100'000, ']');
+  write("deep/summary.json", "{\"node_accuracy\":" + nested + "}");
+  const FoundRuns found = find({"deep"});
+  EXPECT_TRUE(found.runs.empty());
+  ASSERT_EQ(found.left_out.size(), 1u);
+  EXPECT_NE(found.left_out[0].message.find("not a run's summary"), std::string::npos);
+  const std::string words = "{\"command\":\"" + std::string(100, '[') + "\\\"\"}";
+  EXPECT_FALSE(is_too_deep(words));
 }
 
 TEST_F(PageTest, ThinningKeepsTheEndsAndEveryExtreme) {
@@ -112,10 +132,10 @@ TEST_F(PageTest, ThinningKeepsTheEndsAndEveryExtreme) {
 TEST_F(PageTest, TheFiguresAreJsonThatCannotEndTheScriptAroundThem) {
   write_run("a", 0.5, 100);
   write_run("b", 0.6, 50);
-  const auto data = page_data(find({"a", "b", "gone"}), {});
-  ASSERT_TRUE(data.ok());
-  EXPECT_EQ(data->find('<'), std::string::npos);
-  const Json json = Json::parse(*data);
+  const FoundRuns found = find({"a", "b", "gone"});
+  const std::string data = page_data(found, read_metrics(found.runs), {});
+  EXPECT_EQ(data.find('<'), std::string::npos);
+  const Json json = Json::parse(data);
   EXPECT_EQ(json["runs"][0]["command"], "tessera sim </script>");
   EXPECT_EQ(json["runs"][0]["seeds"][0]["columns"]["round"], Json({10, 20, 30, 40}));
   EXPECT_EQ(json["runs"][0]["config"]["model"], "logistic");
@@ -123,8 +143,8 @@ TEST_F(PageTest, TheFiguresAreJsonThatCannotEndTheScriptAroundThem) {
   EXPECT_EQ(json["runs"][1]["facts"]["edges"], 0);  // The same as the first run's.
   EXPECT_EQ(json["left_out"].size(), 1u);
   if (has_page()) {
-    const std::string page = page_with(*data, false);
-    EXPECT_NE(page.find(*data), std::string::npos);
+    const std::string page = page_with(data, false);
+    EXPECT_NE(page.find(data), std::string::npos);
     for (const char* gap : {"{{data}}", "{{live}}", "{{script}}", "{{style}}", "{{uplot_script}}"})
       EXPECT_EQ(page.find(gap), std::string::npos) << gap;
   }
@@ -132,11 +152,25 @@ TEST_F(PageTest, TheFiguresAreJsonThatCannotEndTheScriptAroundThem) {
 
 TEST_F(PageTest, CsvHoldsEveryRow) {
   write_run("a,b", 0.5, 100);
-  const auto csv = metrics_csv(find({"a,b"}).runs);
-  ASSERT_TRUE(csv.ok());
-  EXPECT_EQ(csv->substr(0, csv->find('\n')),
+  const FoundRuns found = find({"a,b"});
+  const std::string csv = metrics_csv(found.runs, read_metrics(found.runs));
+  EXPECT_EQ(csv.substr(0, csv.find('\n')),
             "run,seed,round,accuracy,loss,bytes_sent_per_node,virtual_seconds");
-  EXPECT_NE(csv->find("\"a,b\",90,40,0.5,1,100,4\n"), std::string::npos) << *csv;
+  EXPECT_NE(csv.find("\"a,b\",90,40,0.5,1,100,4\n"), std::string::npos) << csv;
+}
+
+TEST_F(PageTest, NoNameIsAFormulaToASpreadsheet) {
+  for (const char* name : {"=cmd()", "+1", "-1", "@sum"}) {
+    write_run(name, 0.5, 100);
+    const FoundRuns found = find({name});
+    const std::string wanted = fmt::format("\n'{},90,40,", name);
+    const std::string csv = metrics_csv(found.runs, read_metrics(found.runs));
+    EXPECT_NE(csv.find(wanted), std::string::npos) << csv;
+    const std::string compared = comparison_table(found.runs, TableFormat::kCsv);
+    EXPECT_NE(compared.find(fmt::format("\n'{},0.5,", name)), std::string::npos) << compared;
+  }
+  // Numbers stay numbers.
+  EXPECT_EQ(csv_field("-1.5"), "-1.5");
 }
 
 // Values from tables of Student's t.

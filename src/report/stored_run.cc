@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/spec.h"
 #include "base/text.h"
+#include "report/json_depth.h"
 
 namespace tessera {
 namespace {
@@ -97,7 +98,7 @@ Result<StoredSeed> read_seed(const fs::path& folder, StoredRun& run) {
   }
   const Result<std::string> text = read_text_file(folder / "summary.json");
   if (!text.ok()) return text.error();
-  const Json summary = Json::parse(*text, nullptr, false);
+  const Json summary = is_too_deep(*text) ? Json(nullptr) : Json::parse(*text, nullptr, false);
   if (!summary.is_object())
     return Error{"json", (folder / "summary.json").string() + ": not a run's summary"};
   seed.summary = *text;

@@ -24,19 +24,8 @@ double value_at(const MetricsTable& metrics, std::string_view name, std::size_t 
   return column->values[row - 1] + part * (column->values[row] - column->values[row - 1]);
 }
 
-std::optional<Reached> mean_reached(const StoredRun& run, const Target& target) {
-  Reached mean;
-  const auto seeds = static_cast<double>(run.seeds.size());
-  for (const StoredSeed& seed : run.seeds) {
-    const Result<MetricsTable> metrics = read_metrics(seed.folder / "metrics.jsonl");
-    if (!metrics.ok()) return std::nullopt;
-    const std::optional<Reached> reached = first_reached(*metrics, target);
-    if (!reached) return std::nullopt;
-    mean.rounds += reached->rounds / seeds;
-    mean.virtual_seconds += reached->virtual_seconds / seeds;
-    mean.bytes_per_node += reached->bytes_per_node / seeds;
-  }
-  return mean;
+std::string rounds_cell(const Reached& mean) {
+  return fmt::format("{}{:.0f}", mean.early ? "<= " : "", mean.rounds);
 }
 
 }  // namespace
@@ -66,9 +55,29 @@ std::optional<Reached> first_reached(const MetricsTable& metrics, const Target& 
         row == 0 ? 1 : fraction_between(column->values[row - 1], value, target.value);
     return Reached{.rounds = value_at(metrics, "round", row, part),
                    .virtual_seconds = value_at(metrics, "virtual_seconds", row, part),
-                   .bytes_per_node = value_at(metrics, "bytes_sent_per_node", row, part)};
+                   .bytes_per_node = value_at(metrics, "bytes_sent_per_node", row, part),
+                   .early = row == 0};
   }
   return std::nullopt;
+}
+
+SeedsReached mean_reached(std::span<const MetricsTable> seeds, const Target& target) {
+  SeedsReached all{.seeds = seeds.size()};
+  for (const MetricsTable& seed : seeds) {
+    const std::optional<Reached> reached = first_reached(seed, target);
+    if (!reached) continue;
+    ++all.reached;
+    all.mean.rounds += reached->rounds;
+    all.mean.virtual_seconds += reached->virtual_seconds;
+    all.mean.bytes_per_node += reached->bytes_per_node;
+    all.mean.early |= reached->early;
+  }
+  if (all.reached == 0) return all;
+  const auto count = static_cast<double>(all.reached);
+  all.mean.rounds /= count;
+  all.mean.virtual_seconds /= count;
+  all.mean.bytes_per_node /= count;
+  return all;
 }
 
 std::string target_table(std::span<const StoredRun> runs, const Target& target) {
@@ -77,15 +86,16 @@ std::string target_table(std::span<const StoredRun> runs, const Target& target) 
   const std::string what = target.figure == "accuracy"
                                ? fmt::format("to {:g}%", 100 * target.value)
                                : fmt::format("to a loss of {:g}", target.value);
-  std::string table = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", what, width, "rounds",
-                                  "virtual time", "sent/node");
+  std::string table = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}  {:>8}\n", what, width, "rounds",
+                                  "virtual time", "sent/node", "seeds");
   for (const StoredRun& run : runs) {
-    const std::optional<Reached> reached = mean_reached(run, target);
-    table += reached ? fmt::format("{:<{}}  {:>12.0f}  {:>10.1f} s  {:>12}\n", run.name, width,
-                                   reached->rounds, reached->virtual_seconds,
-                                   show_bytes(reached->bytes_per_node))
-                     : fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", run.name, width, "never",
-                                   "never", "never");
+    const SeedsReached all = mean_reached(read_metrics({&run, 1}), target);
+    const std::string seeds = fmt::format("{} of {}", all.reached, all.seeds);
+    table += all.reached > 0 ? fmt::format("{:<{}}  {:>12}  {:>10.1f} s  {:>12}  {:>8}\n", run.name,
+                                           width, rounds_cell(all.mean), all.mean.virtual_seconds,
+                                           show_bytes(all.mean.bytes_per_node), seeds)
+                             : fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}  {:>8}\n", run.name,
+                                           width, "never", "never", "never", seeds);
   }
   return table;
 }

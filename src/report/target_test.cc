@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -36,6 +37,21 @@ TEST(Target, NeverIsNotANumber) {
   EXPECT_FALSE(first_reached(three_rows(), parse_target("71%")).has_value());
   EXPECT_FALSE(first_reached(three_rows(), parse_target("loss=1")).has_value());
   EXPECT_FALSE(first_reached({}, parse_target("1%")).has_value());
+}
+
+// Of three seeds two got there: the mean is theirs, and the table says two of three.
+TEST(Target, OfSeveralSeedsThoseThatReachedItCount) {
+  MetricsTable slower = three_rows(), never = three_rows();
+  slower.columns[2].values = {0.4, 0.45, 0.6};
+  never.columns[2].values = {0.4, 0.4, 0.4};
+  const std::vector<MetricsTable> seeds = {three_rows(), never, slower};
+  const SeedsReached all = mean_reached(seeds, parse_target("60%"));
+  EXPECT_EQ(all.reached, 2u);
+  EXPECT_EQ(all.seeds, 3u);
+  EXPECT_NEAR(all.mean.virtual_seconds, 27.5, 1e-9);
+  EXPECT_FALSE(all.mean.early);
+  EXPECT_TRUE(mean_reached(seeds, parse_target("30%")).mean.early);
+  EXPECT_EQ(mean_reached(seeds, parse_target("90%")).reached, 0u);
 }
 
 TEST(Target, RefusesWhatIsNone) {
