@@ -130,7 +130,7 @@ Action add_sim(CLI::App& parser) {
                     "often where one takes long)");
   parser
       .add_option("--threads", arguments->sim.threads,
-                  "Worker threads; 0 takes one per core; the result is the same")
+                  "Worker threads (default: 0, one per core); the result is the same")
       ->check(CLI::Range(0u, 1024u));
   parser.add_flag("--resume", arguments->resume,
                   "Continue the run in --out from its last checkpoint");

@@ -207,7 +207,8 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
   RunFolder folder(out, config, options.existing);
   if (!options.quiet)
-    print_err("{} nodes, {}, into {}\n", plan.nodes, run.lesson().description, out.string());
+    print_err("{} node{}, {}, into {}\n", plan.nodes, plan.nodes == 1 ? "" : "s",
+              run.lesson().description, out.string());
   const Stopwatch loop;
   if (!carry_out(run, folder, options)) return std::nullopt;
   if (options.save_models) run.export_models(out / "models", options.formats);

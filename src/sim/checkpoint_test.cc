@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "run/damage_for_tests.h"
 #include "run/toy_world.h"
 #include "sim/simulation.h"
 
@@ -71,35 +72,6 @@ TEST(Checkpoint, OfAnyInstantLoads) {
     }
   }
 }
-
-class Damage {
- public:
-  explicit Damage(std::uint64_t seed) : random_(seed) {}
-
-  // One byte, or a number of eight, is another one now.
-  void change(Bytes& bytes) {
-    const std::size_t at = random_.below(bytes.size());
-    if (random_.below(3) > 0) {
-      bytes[at] ^= static_cast<std::byte>(1 + random_.below(255));
-      return;
-    }
-    constexpr std::uint64_t kNumbers[] = {0,
-                                          1,
-                                          0x7fffffffffffffff,
-                                          1ull << 63,
-                                          0xffffffffffffffff,
-                                          0x7ff0000000000000,
-                                          0x7ff8000000000000,
-                                          0x7fefffffffffffff,
-                                          4'000'000'000'000'000'000};
-    const std::uint64_t number = kNumbers[random_.below(std::size(kNumbers))];
-    const ByteSpan raw = bytes_of(std::span(&number, 1));
-    for (std::size_t i = 0; i < raw.size() && at + i < bytes.size(); ++i) bytes[at + i] = raw[i];
-  }
-
- private:
-  Random random_;
-};
 
 // A while; a damaged value may be one that no model learns from, and then the run ends and says so.
 void go_on(Simulation& simulation) {
