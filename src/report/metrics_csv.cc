@@ -36,7 +36,7 @@ std::string csv_field(std::string_view text) {
 
 std::string csv_words(std::string_view text) {
   const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != text.npos;
-  return csv_field(formula ? "'" + std::string(text) : std::string(text));
+  return csv_field(formula ? fmt::format("'{}", text) : std::string(text));
 }
 
 std::string metrics_csv(std::span<const StoredRun> runs, std::span<const MetricsTable> tables) {
@@ -46,12 +46,13 @@ std::string metrics_csv(std::span<const StoredRun> runs, std::span<const Metrics
       if (std::find(names.begin(), names.end(), column.name) == names.end())
         names.push_back(column.name);
   std::string out = "run,seed";
-  for (const std::string& name : names) out += "," + csv_words(name);
+  for (const std::string& name : names) out += fmt::format(",{}", csv_words(name));
   out += "\n";
   std::size_t next = 0;
   for (const StoredRun& run : runs)
     for (const StoredSeed& seed : run.seeds)
-      append_rows(out, csv_words(run.name) + "," + csv_words(seed.seed), tables[next++], names);
+      append_rows(out, fmt::format("{},{}", csv_words(run.name), csv_words(seed.seed)),
+                  tables[next++], names);
   return out;
 }
 

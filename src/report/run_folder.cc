@@ -109,16 +109,11 @@ void RunFolder::write_checkpoint(std::uint32_t round, ByteSpan state) {
   if (metrics_) or_throw(metrics_->sync());
   std::error_code none;
   const std::uintmax_t metrics = fs::file_size(path_ / "metrics.jsonl", none);
-  Bytes head, tail;
-  ByteWriter writer(head);
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(config_hash_);
-  writer.put<std::uint64_t>(none ? 0 : metrics);
-  writer.put(rows_);
-  ByteWriter(tail).put(hash_parts({head, state}));
-  or_throw(
-      write_private_file(path_ / "checkpoint" / fmt::format("{}.bin", round), {head, state, tail}));
+  or_throw(tessera::write_checkpoint(path_ / "checkpoint" / fmt::format("{}.bin", round),
+                                     {.config_hash = config_hash_,
+                                      .metrics_bytes = none ? 0 : metrics,
+                                      .rows = rows_,
+                                      .state = state}));
   const auto all = checkpoints_in(path_ / "checkpoint");
   for (std::size_t i = kKept; i < all.size(); ++i) fs::remove(all[i].second, none);
 }

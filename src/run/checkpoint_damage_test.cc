@@ -1,0 +1,43 @@
+// Whole runs, their trainers and their measurements with them: src/sim/checkpoint_test.cc tries the
+// simulation alone. What overflows, the sanitizers see.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/stopwatch.h"
+#include "run/damage_for_tests.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kSecondsMax = 5;  // Of computing, for what takes a hundredth of one.
+
+// More of them, and other ones, for whoever has the time.
+std::uint64_t number_from(const char* name, std::uint64_t usual) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+TEST(CheckpointDamage, IsRefusedOrLivedWith) {
+  const std::uint64_t count = number_from("TESSERA_DAMAGES", 120);
+  const std::uint64_t seed = number_from("TESSERA_DAMAGE_SEED", 1);
+  std::uint64_t outcomes[3] = {};
+  for (const Experiment& experiment : busy_experiments()) {
+    Damage damage(seed);
+    for (const int steps : {25, 90}) {
+      const SavedRun saved = save_after(experiment, steps);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        Bytes damaged = saved.state;
+        damage.change(damaged);
+        const CpuStopwatch watch;
+        ++outcomes[static_cast<int>(go_on(experiment, damaged, 150))];
+        ASSERT_LT(watch.seconds(), kSecondsMax)
+            << experiment.protocol << " " << experiment.sharing << " " << steps << " " << i;
+      }
+    }
+  }
+  for (const std::uint64_t outcome : outcomes) EXPECT_GT(outcome, 10u);
+}
+
+}  // namespace
+}  // namespace tessera
