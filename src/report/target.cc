@@ -81,11 +81,11 @@ SeedsReached mean_reached(std::span<const MetricsTable> seeds, const Target& tar
 }
 
 std::string target_table(std::span<const StoredRun> runs, const Target& target) {
-  std::size_t width = 3;
-  for (const StoredRun& run : runs) width = std::max(width, run.name.size());
   const std::string what = target.figure == "accuracy"
                                ? fmt::format("to {:g}%", 100 * target.value)
                                : fmt::format("to a loss of {:g}", target.value);
+  std::size_t width = what.size();
+  for (const StoredRun& run : runs) width = std::max(width, run.name.size());
   std::string table = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}  {:>8}\n", what, width, "rounds",
                                   "virtual time", "sent/node", "seeds");
   for (const StoredRun& run : runs) {
