@@ -7,6 +7,7 @@
 #include <cctype>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -151,6 +152,14 @@ std::string refusal(const CLI::App& parser, const CLI::ParseError& error) {
   return fmt::format("{}. Try {} --help", plainly(command, error), full_name(command));
 }
 
+// --help and --version: CLI11 would not say whether they arrived.
+int show_help(const CLI::App& parser, const CLI::ParseError& error) {
+  std::ostringstream out;
+  const int code = parser.exit(error, out, out);
+  put_out(out.str());
+  return code;
+}
+
 int run(int argc, char** argv) {
   refuse_unknown_command(argc, argv);
   refuse_empty_flags(argc, argv);
@@ -165,7 +174,7 @@ int run(int argc, char** argv) {
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return parser.exit(error);
+    if (error.get_exit_code() == 0) return show_help(parser, error);
     throw std::invalid_argument(refusal(parser, error));
   }
   for (const auto& [sub, action] : actions)

@@ -73,7 +73,7 @@ inline std::vector<Experiment> busy_experiments() {
   add("swift:form=graph,every=2,missing=stored,until=15s", "full", links, faults);
   add("swift:form=scatter,fanout=2,until=15s", "topk:budget=0.3", fifo, "none");
   add("dpsgd:rounds=6", "full", "ideal", "none", "every=2");
-  all.back().data = "synthetic:samples=120,features=6,classes=3";
+  all.back().data = "synthetic:samples=120,test=30,shape=6,classes=3";
   all.back().model = "mlp:hidden=4";
   all.back().training = "sgd:lr=0.05,batch=4,steps=2,momentum=0.9";
   return all;
