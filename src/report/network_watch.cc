@@ -57,6 +57,9 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
 
 void NetworkWatch::fields(Archive& archive) {
   archive(at_, before_);
+  archive.require(is_plausible(at_), "the measurements were made at no moment");
+  for (const Before& before : before_)
+    archive.require(before.delay >= Duration::zero(), "the measurements have a negative delay");
   archive.require(before_.size() == figures_.size(),
                   "the measurements are of another number of nodes");
 }

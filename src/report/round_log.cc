@@ -54,7 +54,8 @@ void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation
 }
 
 void RoundLog::fields(Archive& archive) {
-  archive(pending_, watch_, latest_);
+  archive(pending_, watch_);
+  latest_.fields(archive, measured_);
   for (const auto& [round, pending] : pending_)
     archive.require(pending.nodes.size() == measured_.all, "a round is of another number of nodes");
 }

@@ -27,4 +27,14 @@ MetricsRow Measured::row(std::span<const NodeRow> by_node) const {
   return row;
 }
 
+void RunLog::Latest::fields(Archive& archive, const Measured& measured) {
+  archive(nodes, row.network, figures);
+  archive.require(nodes.empty() || nodes.size() == measured.all,
+                  "the last row is of another number of nodes");
+  if (!archive.loading() || !archive.ok().ok() || nodes.empty()) return;
+  const std::optional<NetworkFigures> network = row.network;
+  row = measured.row(nodes);
+  row.network = network;
+}
+
 }  // namespace tessera

@@ -40,13 +40,7 @@ class RunLog : public Observer {
     std::vector<NodeRow> nodes{};  // What it was made of, by node; NaN of who is not measured.
     std::vector<NodeFigures> figures{};  // By node.
 
-    void fields(Archive& archive) {
-      archive(nodes, row.network, figures);
-      if (!archive.loading() || nodes.empty()) return;
-      std::optional<NetworkFigures> network = row.network;
-      row = row_of(nodes);
-      row.network = network;
-    }
+    void fields(Archive& archive, const Measured& measured);
   };
   virtual const Latest& latest() const = 0;  // The last complete row.
 

@@ -53,4 +53,11 @@ void TimeLog::finish(const Simulation& simulation) {
   sample(simulation);
 }
 
+void TimeLog::fields(Archive& archive) {
+  archive(next_, watch_);
+  latest_.fields(archive, measured_);
+  archive.require(next_ >= std::min(Instant(every_), last_) && (next_ <= last_ || next_ == kNever),
+                  "the next row is due at no moment of this run");
+}
+
 }  // namespace tessera

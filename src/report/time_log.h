@@ -18,7 +18,7 @@ class TimeLog final : public RunLog {
   void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
   const Latest& latest() const override { return latest_; }
 
-  void fields(Archive& archive) override { archive(next_, watch_, latest_); }
+  void fields(Archive& archive) override;
 
  private:
   Evaluator& evaluator_;
