@@ -138,8 +138,9 @@ void Node::fields(Archive& archive) {
   archive(model_, packed_, sent_, finished_, refusals_, notes_);
   sharing_->fields(archive);
   protocol_->fields(archive);
-  if (archive.loading() && archive.ok().ok())
-    archive.require(admits_what_is_kept(), "a saved share is not for this model");
+  if (!archive.loading() || !archive.ok().ok()) return;
+  archive.require(admits_what_is_kept(), "a saved share is not for this model");
+  archive.require(!training() || waiting_for().empty(), "a saved node trains and waits at once");
 }
 
 std::size_t Node::kept_bytes() const {

@@ -23,7 +23,8 @@ void Scatter::on_trained(Node& node) {
 
 void Scatter::on_wake(Node& node) {
   if (options_.ending.reached(node, done_)) return node.finish();
-  if (scattered_) fold_in_and_train(node);
+  // A damaged checkpoint may say that it has scattered what is still being trained.
+  if (scattered_ && !node.training()) fold_in_and_train(node);
 }
 
 void Scatter::scatter(Node& node) {

@@ -39,5 +39,19 @@ TEST(CheckpointDamage, IsRefusedOrLivedWith) {
   for (const std::uint64_t outcome : outcomes) EXPECT_GT(outcome, 10u);
 }
 
+// Whatever is a flag is turned over once: a node that trained was said to wait for others, and
+// began to train a second time.
+TEST(CheckpointDamage, EveryFlagMayBeTurnedOver) {
+  for (const std::size_t which : {0, 6}) {
+    const SavedRun saved = save_after(busy_experiments()[which], 25);
+    for (std::size_t at = 0; at < saved.state.size(); ++at) {
+      if (saved.state[at] > std::byte{1}) continue;
+      Bytes damaged = saved.state;
+      damaged[at] ^= std::byte{1};
+      (void)go_on(saved.experiment, damaged, 40);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera
