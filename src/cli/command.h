@@ -1,6 +1,6 @@
 // The program's commands, one file each. A command adds its options to the parser and returns the
 // action to run when it is the one chosen; actions return the exit code: 0 done, 1 failed, 2 asked
-// wrongly.
+// wrongly, 3 came to the end of a live run without having done its work.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,8 @@ class App;
 }
 
 namespace tessera {
+
+inline constexpr int kWorkNotDone = 3;
 
 // What was typed, for a run to remember how to repeat itself.
 using Action = std::function<int(const std::string& command_line)>;

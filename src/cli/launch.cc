@@ -71,7 +71,8 @@ bool watch_over(Cluster& cluster, Nemesis& nemesis, const Arguments& arguments) 
   return !stopping;
 }
 
-void print_summary(const Summary& summary, const fs::path& out) {
+// The exit code: whether every node that came to its end has done its work.
+int print_summary(const Summary& summary, const fs::path& out) {
   const MetricsRow& last = summary.last;
   print_out("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
             100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
@@ -79,6 +80,9 @@ void print_summary(const Summary& summary, const fs::path& out) {
   print_out("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
             summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
             out.string());
+  if (summary.shortfall.empty()) return 0;
+  print_err("at the end, but the work is not done: {}\n", summary.shortfall);
+  return kWorkNotDone;
 }
 
 // Nodes that ran elsewhere: each folder in nodes/ is one, and their names are in the order of ids.
@@ -92,8 +96,7 @@ int collect_only(const Arguments& arguments) {
         "--collect: there are no folders of nodes in --out=" + out.string() + "/nodes");
   const FolderLock lock(out);
   const Plan plan = read_live_plan(read_experiment(folders.front() / "config.toml"));
-  print_summary(collect(plan, folders, {.out = out, .command = arguments.command}), out);
-  return 0;
+  return print_summary(collect(plan, folders, {.out = out, .command = arguments.command}), out);
 }
 
 // The experiment with as many nodes as processes are asked for.
@@ -175,10 +178,10 @@ int run(const Arguments& arguments) {
   nemesis.report();
   std::vector<fs::path> folders;
   for (const Child& child : cluster.children()) folders.push_back(child.folder);
-  print_summary(collect(plan, folders,
-                        {.out = out, .seconds = watch.seconds(), .command = arguments.command}),
-                out);
-  return 0;
+  return print_summary(
+      collect(plan, folders,
+              {.out = out, .seconds = watch.seconds(), .command = arguments.command}),
+      out);
 }
 
 }  // namespace
@@ -187,7 +190,9 @@ Action add_launch(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
-      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C with checkpoints.\n\n"
+      "Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 came to the end with rounds skipped or "
+      "most\n"
+      "of them alone, 130 stopped by Ctrl-C with checkpoints.\n\n"
       "Examples:\n"
       "  tessera launch experiments/toy.toml --processes=8 --out=runs/live\n"
       "  tessera launch experiments/fashion/jwins.toml --processes=8 --restart");
@@ -205,6 +210,9 @@ Action add_launch(CLI::App& parser) {
                     "How long nodes that have finished stay for the others (default: 30s)");
   parser.add_option("--pace", arguments->cluster.pace,
                     "Training takes at least this long, to stand in for slower machines");
+  parser.add_option("--skipped", arguments->cluster.skipped,
+                    "The part of its rounds a node may skip and still have finished (default: 0.1; "
+                    "with --nemesis: 1)");
   parser.add_option("--prefix", arguments->cluster.prefix,
                     "Put before every node's command, such as 'ip netns exec peer-{id}'");
   parser.add_option("--host", arguments->cluster.host,
@@ -223,6 +231,9 @@ Action add_launch(CLI::App& parser) {
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");
   return [arguments](const std::string& command_line) {
     arguments->command = command_line;
+    // Whoever kills nodes on purpose knows that they miss rounds.
+    if (!arguments->nemesis.empty() && arguments->cluster.skipped.empty())
+      arguments->cluster.skipped = "1";
     return run(*arguments);
   };
 }

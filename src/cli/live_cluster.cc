@@ -20,7 +20,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "live/link/keys.h"
+#include "live/nonce.h"
 #include "live/roster.h"
+#include "run/live_identity.h"
 #include "run/live_settings.h"
 
 namespace tessera {
@@ -79,6 +81,8 @@ Cluster::Cluster(const Plan& plan, ClusterOptions options)
 void Cluster::make_settings(std::uint32_t nodes) {
   const std::vector<int> ports = free_ports(nodes);
   Roster roster;
+  // A run that is resumed stays the same run.
+  roster.set_run(run_of_nodes(options_.folder / "nodes").value_or(draw_nonce()));
   for (NodeId id = 0; id < nodes; ++id) {
     const std::string name = fmt::format("n{:02}", id);
     const KeyPair keys = or_throw(make_key_files(key_files(secrets_, name)));
@@ -97,7 +101,8 @@ void Cluster::make_settings(std::uint32_t nodes) {
                           .checkpoint = options_.checkpoint,
                           .linger = options_.linger,
                           .link = options_.link,
-                          .pace = options_.pace};
+                          .pace = options_.pace,
+                          .skipped = options_.skipped};
     if (options_.record)
       settings.record = fs::absolute(options_.folder / "logs" / (name + ".events")).string();
     or_throw(write_file(child.settings, bytes_of(to_toml(settings))));

@@ -22,6 +22,7 @@ struct ClusterOptions {
   std::string checkpoint{};
   std::string linger{};
   std::string pace{};
+  std::string skipped{};
   // For nodes that are to live in network namespaces or containers: what to put before each one's
   // command, and the host it is reached at; "{id}" stands for its number.
   std::string prefix{};

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/output.h"
+#include "cli/command.h"
 
 namespace tessera {
 namespace {
@@ -37,7 +38,7 @@ std::string how_it_ended(const Child& child) {
 }  // namespace
 
 void Restarts::take(Cluster& cluster, Child& child) {
-  if (*child.ended == 0) return;
+  if (*child.ended == 0 || *child.ended == kWorkNotDone) return;
   const std::string why = how_it_ended(child);
   if (!allowed_ || !worth_restarting(child)) throw std::runtime_error(why);
   const double pause = was_killed(child) ? 0 : pause_after_failure(child);

@@ -36,6 +36,10 @@ int run(const LiveSettings& settings, const std::string& command) {
     if (LiveRun* const live = running.load()) live->stop();
   });
   const RunEnd end = node.run(command);
+  if (end == RunEnd::kFellShort) {
+    print_err("at the end, but its work is not done: {}\n", node.shortfall());
+    return kWorkNotDone;
+  }
   print_err("{}\n", end == RunEnd::kFinished ? "done" : "stopped, with a checkpoint");
   return 0;
 }
@@ -52,7 +56,7 @@ Action add_node(CLI::App& parser) {
       "SIGTERM, Ctrl-C and a closed terminal: finishes the round, writes a checkpoint, takes "
       "leave, exits with 0.\n"
       "Started again, it goes on from there. Exit codes: 0 done or stopped, 1 failed, 2 asked "
-      "wrongly.\n\n"
+      "wrongly,\n3 came to the end with rounds skipped or most of them alone.\n\n"
       "Example:\n"
       "  tessera node alice.toml --metrics=127.0.0.1:9464");
   return [arguments](const std::string& command_line) {

@@ -1,5 +1,5 @@
-// `tessera roster add|remove|check`: who belongs to a run. A roster is a file that is copied to
-// every member; these commands keep it in order.
+// `tessera roster add|remove|check|new-run`: who belongs to a run. A roster is a file that is
+// copied to every member; these commands keep it in order.
 #include "live/roster.h"
 #include "base/output.h"
 
@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "live/link/keys.h"
+#include "live/nonce.h"
 
 namespace tessera {
 namespace {
@@ -61,6 +62,7 @@ int add(const RosterArguments& arguments) {
   Roster roster = exists ? read(arguments.file) : Roster();
   const NodeId id = or_throw<std::invalid_argument>(
       roster.add(arguments.name, arguments.address, public_key(arguments.key)), "roster: ");
+  if (roster.run() == 0) roster.set_run(draw_nonce());
   write(roster, arguments.file);
   print_out("{}: {} is node {} of {}\n", arguments.file, arguments.name, id,
             roster.members().size());
@@ -76,12 +78,30 @@ int remove(const RosterArguments& arguments) {
   return 0;
 }
 
+int new_run(const RosterArguments& arguments) {
+  const bool exists = std::filesystem::exists(arguments.file);
+  Roster roster = exists ? read(arguments.file) : Roster();
+  roster.set_run(draw_nonce());
+  write(roster, arguments.file);
+  print_out(
+      "{}: run {}; copy it to every machine. Folders of earlier runs are refused: each node "
+      "needs a new one\n",
+      arguments.file, show_run(roster.run()));
+  return 0;
+}
+
 int show(const RosterArguments& arguments) {
   const Roster roster = read(arguments.file);
   for (const Member& member : roster.members())
     print_out("{:>5}  {:<20} {:<28} {}\n", member.id, member.name, member.address,
               member.public_key);
-  print_out("{}: {} members, in order\n", arguments.file, roster.members().size());
+  if (roster.run() == 0)
+    throw std::invalid_argument(
+        fmt::format("roster: {0} does not say which run it is of: tessera roster new-run {0}, then "
+                    "copy it to every machine",
+                    arguments.file));
+  print_out("{}: {} members, in order; run {}\n", arguments.file, roster.members().size(),
+            show_run(roster.run()));
   return 0;
 }
 
@@ -105,10 +125,12 @@ Action add_roster(CLI::App& parser) {
   CLI::App* removing = command("remove", "Removes a member", remove);
   removing->add_option("name", arguments->name, "The member's name")->required();
   command("check", "Says who is in it, or what is wrong with it", show);
+  command("new-run", "Makes it the roster of a new run, with the same members", new_run);
   parser.footer(
       "Examples:\n"
       "  tessera roster add network.toml alice 10.0.0.1:7400 alice.pub\n"
-      "  tessera roster check network.toml");
+      "  tessera roster check network.toml\n"
+      "  tessera roster new-run network.toml");
   return [arguments, action](const std::string&) { return (*action)(*arguments); };
 }
 

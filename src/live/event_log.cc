@@ -98,6 +98,7 @@ EventLogWriter::EventLogWriter(const std::filesystem::path& path, const EventLog
   writer.put(kMagic);
   writer.put(kVersion);
   writer.put(header.id);
+  writer.put(header.run);
   writer.put<std::uint64_t>(header.config.size());
   writer.put_bytes(bytes_of(header.config));
   writer.put<std::uint64_t>(header.state.size());
@@ -165,6 +166,7 @@ Result<EventLogReader> EventLogReader::open(const std::filesystem::path& path) {
                     "replay it with the program that wrote it",
                     version, kVersion));
   reader.header_.id = in.get<NodeId>();
+  reader.header_.run = in.get<std::uint64_t>();
   reader.header_.config = text_of(in.get_bytes(in.get<std::uint64_t>()));
   const ByteSpan state = in.get_bytes(in.get<std::uint64_t>());
   reader.header_.state.assign(state.begin(), state.end());

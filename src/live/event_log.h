@@ -26,8 +26,9 @@ namespace tessera {
 
 struct EventLogHeader {
   NodeId id = 0;
-  std::string config{};  // The experiment's TOML.
-  Bytes state{};         // As recorded_state() gives it; empty: from the beginning.
+  std::uint64_t run = 0;  // The roster's.
+  std::string config{};   // The experiment's TOML.
+  Bytes state{};          // As recorded_state() gives it; empty: from the beginning.
 };
 
 // What a log begins with: the node's state and the trainer's.

@@ -1,33 +1,108 @@
 #include "live/joining.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
+
+#include "live/nonce.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t kTooEarlyBytesMax = 64 << 20;
+// Each answer holds a model until all are there.
+constexpr std::size_t kAskedMax = 5;
+constexpr Duration kAnswerEvery = std::chrono::seconds(1);
+// How much larger the values of a trained model may be than those one begins with, or than 1 where
+// those are small.
+constexpr double kProportionMax = 100;
+
+// Not finite where one of the values is not.
+double root_mean_square(std::span<const float> values) {
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+double distance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
 
 }  // namespace
 
+std::string_view refusal_of(Joining::Verdict verdict) {
+  switch (verdict) {
+    case Joining::Verdict::kUnasked:
+      return "unasked";
+    case Joining::Verdict::kNotFinite:
+      return "not-finite";
+    case Joining::Verdict::kTooLarge:
+      return "too-large";
+    default:
+      return {};
+  }
+}
+
 void Joining::ask() {
-  for (const PeerState& peer : transport_.peers())
-    if (peer.alive() && std::ranges::count(helpers_, peer.id) > 0 &&
-        transport_.send(peer.id, encode_control(ModelRequest{0}), MessageClass::kControl))
-      asked_.insert(peer.id);
+  for (const PeerState& peer : transport_.peers()) {
+    if (asked_.size() == kAskedMax) return;
+    if (!peer.alive() || std::ranges::count(helpers_, peer.id) == 0) continue;
+    const std::uint64_t nonce = draw_nonce();
+    if (transport_.send(peer.id, encode_control(ModelRequest{.nonce = nonce}),
+                        MessageClass::kControl))
+      asked_[peer.id] = nonce;
+  }
 }
 
-Joining::Verdict Joining::judge(NodeId from, const ModelOffer& offer) {
-  if (asked_.erase(from) == 0) return Verdict::kUnasked;
+Joining::Verdict Joining::judge(NodeId from, ModelOffer offer, std::span<const float> own) {
+  const auto question = asked_.find(from);
+  if (question == asked_.end() || question->second != offer.nonce) return Verdict::kUnasked;
+  asked_.erase(question);
   if (offer.rounds < far_behind_ || offer.model.empty()) return Verdict::kNotAhead;
-  asked_.clear();
-  ++adoptions_;
-  return Verdict::kTake;
+  const double size = root_mean_square(offer.model);
+  if (!std::isfinite(size)) return Verdict::kNotFinite;
+  if (size > kProportionMax * std::max(1.0, root_mean_square(own))) return Verdict::kTooLarge;
+  offers_[from] = std::move(offer);
+  return Verdict::kKept;
 }
 
-ModelOffer Joining::answer(const ModelRequest& request, Round rounds, const Vector& model) const {
-  ModelOffer offer{.rounds = rounds};
-  if (rounds >= request.rounds + far_behind_) offer.model = model;
+// The medoid: the offer whose distances to all the others, and to our own model, are the least in
+// sum. Of two it is the one nearer to where everybody began.
+std::optional<Joining::Choice> Joining::choose(std::span<const float> own) {
+  asked_.clear();
+  const std::map<NodeId, ModelOffer> offers = std::exchange(offers_, {});
+  if (offers.empty()) return std::nullopt;
+  Choice choice{.rounds_min = offers.begin()->second.rounds, .compared = offers.size()};
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [from, offer] : offers) {
+    double sum = distance(offer.model, own);
+    for (const auto& [other, theirs] : offers) sum += distance(offer.model, theirs.model);
+    choice.rounds_min = std::min(choice.rounds_min, offer.rounds);
+    if (sum >= least) continue;
+    least = sum;
+    choice.from = from;
+  }
+  choice.offer = offers.at(choice.from);
+  ++adoptions_;
+  return choice;
+}
+
+std::optional<ModelOffer> Joining::answer(NodeId from, const ModelRequest& request, Round rounds,
+                                          const Vector& model) {
+  const Instant now = transport_.now();
+  const auto before = answered_.find(from);
+  if (before != answered_.end() && now - before->second < kAnswerEvery) return std::nullopt;
+  answered_[from] = now;
+  ModelOffer offer{.nonce = request.nonce, .rounds = rounds};
+  if (rounds >= std::uint64_t{request.rounds} + far_behind_ &&
+      std::isfinite(root_mean_square(model)))
+    offer.model = model;
   return offer;
 }
 

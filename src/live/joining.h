@@ -1,10 +1,15 @@
 // How a node that begins without a checkpoint finds out whether it is far behind: it asks its
-// helpers, and begins with the model of the first that is far ahead.
+// helpers, waits for their answers, compares those that offer a model, and begins with the one that
+// is nearest to the others. No model is believed by itself: each is an answer to a question of
+// ours, has finite values of a size like our own, and is held against the others.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <set>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "live/link/transport.h"
@@ -18,20 +23,32 @@ class Joining {
   Joining(Transport& transport, std::vector<NodeId> helpers, Round far_behind)
       : transport_(transport), helpers_(std::move(helpers)), far_behind_(far_behind) {}
 
-  // Asks the helpers that are there.
+  // Asks the helpers that are there, five at most.
   void ask();
   bool waits_for_answers() const { return !asked_.empty(); }
-  void stop_asking() { asked_.clear(); }
 
   enum class Verdict {
-    kUnasked,   // Not asked for, or too late.
-    kNotAhead,  // The helper has begun no earlier.
-    kTake,      // To be taken; the others' answers no longer matter.
+    kUnasked,    // Not asked for, too late, or an answer to another question.
+    kNotAhead,   // The helper has begun no earlier.
+    kNotFinite,  // A value of it is no finite number.
+    kTooLarge,   // Its values are far larger than those of our own first model.
+    kKept,       // Until choose().
   };
-  Verdict judge(NodeId from, const ModelOffer& offer);
+  Verdict judge(NodeId from, ModelOffer offer, std::span<const float> own);
 
-  // The answer to a newcomer's question, by a node that has completed `rounds` rounds.
-  ModelOffer answer(const ModelRequest& request, Round rounds, const Vector& model) const;
+  // What to begin with, once no more answers are waited for. Nothing: with what one has.
+  struct Choice {
+    NodeId from = 0;
+    ModelOffer offer{};
+    Round rounds_min = 0;  // The fewest rounds that any of those compared has completed.
+    std::size_t compared = 0;
+  };
+  std::optional<Choice> choose(std::span<const float> own);
+
+  // The answer to a newcomer's question, by a node that has completed `rounds` rounds. Nothing to
+  // one that asks more than once a second.
+  std::optional<ModelOffer> answer(NodeId from, const ModelRequest& request, Round rounds,
+                                   const Vector& model);
 
   // What came before the node was started waits, the newest 64 MiB of it.
   void keep(Incoming incoming);
@@ -43,10 +60,15 @@ class Joining {
   Transport& transport_;
   std::vector<NodeId> helpers_;
   Round far_behind_;
-  std::set<NodeId> asked_;  // Who is to answer.
+  std::map<NodeId, std::uint64_t> asked_;  // Who is to answer, and with which nonce.
+  std::map<NodeId, ModelOffer> offers_;
+  std::map<NodeId, Instant> answered_;  // Whom we helped, and when.
   std::deque<Incoming> too_early_;
   std::size_t too_early_bytes_ = 0;
   std::uint64_t adoptions_ = 0;
 };
+
+// One word for the counts of what was refused; empty for what is not a refusal.
+std::string_view refusal_of(Joining::Verdict verdict);
 
 }  // namespace tessera

@@ -32,6 +32,8 @@ class Leaving {
   bool past_last_round(Round rounds_done) const { return stopping() && rounds_done > last_seen_; }
 
   void finish(Instant now) { finished_since_ = now; }
+  // It has gone back, and has its last rounds before it again.
+  void go_on() { finished_since_.reset(); }
   bool finished() const { return finished_since_.has_value(); }
 
   void peer_finished(NodeId peer) { finished_peers_.insert(peer); }

@@ -40,6 +40,7 @@ class LocalWork {
 
   // The node asks for training while it handles an event; it begins when the event is over.
   void want_training(const Vector& model, Random random) { wanted_ = {model, random}; }
+  void forget_wanted() { wanted_.reset(); }
   bool training_wanted() const { return wanted_.has_value(); }
   void start_training();
 

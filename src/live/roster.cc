@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "base/files.h"
@@ -43,6 +44,17 @@ Result<NodeId> id_of(const toml::table& table, std::string_view key) {
   if (value < 0 || value > std::numeric_limits<NodeId>::max() - 1)
     return wrong(fmt::format("{} should be a whole number from 0", key));
   return static_cast<NodeId>(value);
+}
+
+Result<std::uint64_t> run_of(const toml::table& table) {
+  const toml::node* node = table.get("run");
+  if (node == nullptr) return 0;
+  const std::string text = node->is_string() ? node->as_string()->get() : "";
+  std::uint64_t run = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run, 16);
+  if (text.size() != 16 || error != std::errc{} || end != text.data() + text.size() || run == 0)
+    return wrong("run should be 16 hexadecimal digits in quotes, as tessera roster new-run draws");
+  return run;
 }
 
 Result<void> refuse_unknown_keys(const toml::table& table,
@@ -115,9 +127,12 @@ Result<Roster> Roster::parse(std::string_view text) {
     return Error{"toml", fmt::format("line {}: {}", error.source().begin.line,
                                      std::string(error.description()))};
   }
-  constexpr std::array<std::string_view, 2> kKnown = {"next_id", "member"};
+  constexpr std::array<std::string_view, 3> kKnown = {"run", "next_id", "member"};
   if (const Result<void> fine = refuse_unknown_keys(table, kKnown); !fine) return fine.error();
   Roster roster;
+  const Result<std::uint64_t> run = run_of(table);
+  if (!run) return run.error();
+  roster.run_ = *run;
   if (const toml::node* node = table.get("member")) {
     const toml::array* members = node->as_array();
     if (members == nullptr) return wrong("members stand under [[member]], in double brackets");
@@ -200,12 +215,17 @@ const Member* Roster::find(NodeId id) const {
 
 // Everything in it was checked to need no escaping.
 std::string Roster::to_toml() const {
-  std::string text = fmt::format("next_id = {}\n", next_id_);
+  std::string text = run_ == 0 ? "" : fmt::format("run = \"{}\"\n", show_run(run_));
+  text += fmt::format("next_id = {}\n", next_id_);
   for (const Member& member : members_)
     text +=
         fmt::format("\n[[member]]\nid = {}\nname = \"{}\"\naddress = \"{}\"\npublic_key = \"{}\"\n",
                     member.id, member.name, member.address, member.public_key);
   return text;
+}
+
+std::string show_run(std::uint64_t run) {
+  return fmt::format("{:016x}", run);
 }
 
 Result<void> Roster::write(const std::filesystem::path& path) const {

@@ -57,6 +57,19 @@ TEST(Roster, ComesBackFromItsFile) {
   EXPECT_EQ(read->find("dave"), nullptr);
 }
 
+TEST(Roster, SaysWhichRunItIsOf) {
+  Roster roster = three();
+  EXPECT_EQ(roster.run(), 0u);
+  EXPECT_EQ(roster.to_toml().find("run ="), std::string::npos);
+  roster.set_run(0x4f2a91c05b7d3e68);
+  const Result<Roster> read = Roster::parse(roster.to_toml());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->run(), 0x4f2a91c05b7d3e68u);
+  for (const char* wrong : {"run = 5", "run = \"\"", "run = \"4f2a\"", "run = \"4f2a91c05b7d3e6x\"",
+                            "run = \"0000000000000000\""})
+    EXPECT_FALSE(Roster::parse(wrong)) << wrong;
+}
+
 // A member that leaves takes its id along, and no other becomes another node because of it.
 TEST(Roster, IdsAreNeverGivenTwice) {
   Roster roster = three();

@@ -1,8 +1,13 @@
 #include "live/run_clock.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <utility>
+
+#include "base/files.h"
+#include "base/hash.h"
 
 namespace tessera {
 namespace {
@@ -17,15 +22,28 @@ Duration from_seconds(double seconds) {
 
 }  // namespace
 
-RunClock::RunClock(double began_at)
-    : known_(began_at > 0), began_at_(known_ ? began_at : system_seconds()) {}
+MachineMoment machine_now() {
+  timespec since{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since);
+  const Result<std::string> boot = read_text_file("/proc/sys/kernel/random/boot_id");
+  return {.boot = boot.ok() ? hash_bytes(bytes_of(*boot)) : 0,
+          .since = std::chrono::seconds(since.tv_sec) + std::chrono::nanoseconds(since.tv_nsec)};
+}
 
-void RunClock::begin_here() {
-  if (!known_) began_at_ = system_seconds();
+RunClock::RunClock(double began_at, std::function<MachineMoment()> machine)
+    : machine_(std::move(machine)), began_at_(began_at) {}
+
+Duration RunClock::age_at_start() const {
+  if (began_at_ > 0) return std::max(Duration::zero(), from_seconds(system_seconds() - began_at_));
+  const Duration saved = saved_.age.time_since_epoch();
+  const MachineMoment machine = machine_();
+  if (machine.boot == 0 || machine.boot != saved_.at.boot || machine.since < saved_.at.since)
+    return saved;
+  return saved + (machine.since - saved_.at.since);
 }
 
 void RunClock::start() {
-  offset_ = from_seconds(system_seconds() - began_at_) - clock_.now().time_since_epoch();
+  offset_ = age_at_start() - clock_.now().time_since_epoch();
 }
 
 bool RunClock::take_wake_up() {
@@ -40,13 +58,13 @@ Duration RunClock::until_wake_up(Duration at_most) const {
 }
 
 void RunClock::fields(Archive& archive) {
-  double began_at = began_at_;
-  archive(began_at);
+  Saved saved = {.age = now(), .at = machine_()};
+  archive(saved.age, saved.at.boot, saved.at.since);
   if (!archive.loading()) return;
-  // Beyond two hundred and fifty years the run's age does not fit the clock.
-  if (!std::isfinite(began_at) || std::abs(began_at - system_seconds()) > 8e9)
-    return archive.refuse("when the run began makes no sense");
-  if (!known_) began_at_ = began_at;
+  archive.require(
+      saved.age >= Instant{} && is_plausible(saved.age) && is_plausible(Instant(saved.at.since)),
+      "how long the run has lasted makes no sense");
+  saved_ = saved;
 }
 
 }  // namespace tessera

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
+
+#include "live/nonce.h"
 
 namespace tessera {
 namespace {
@@ -18,18 +19,19 @@ constexpr Duration kNapWhileHolding = std::chrono::milliseconds(2);
 
 Runtime::Runtime(RuntimeParts parts, const RuntimeOptions& options)
     : parts_(std::move(parts)),
-      gather_max_(options.gather),
-      rounds_(options.rounds),
+      options_(options),
       node_(parts_.make_node(parts_.trainer->initial_model())),
       clock_(options.began_at),
       sending_(*parts_.transport, {.retold_max = options.retold, .stalled_max = options.stalled},
                [this](std::string_view line) { parts_.observer->say(line); }),
       joining_(*parts_.transport, options.helpers, options.far_behind),
+      acquaintances_(draw_nonce()),
       records_(parts_.id, *parts_.observer,
                {.evaluate_every = options.evaluate_every,
                 .evaluate_period = options.evaluate_period,
                 .checkpoint_every = options.checkpoint_every}),
       leaving_({.stop_within = options.stop_within, .linger = options.linger}),
+      effort_(options.effort),
       work_({.id = parts_.id,
              .trainer = parts_.trainer,
              .evaluator = parts_.evaluator,
@@ -39,15 +41,20 @@ Runtime::Runtime(RuntimeParts parts, const RuntimeOptions& options)
 RunEnd Runtime::run() {
   if (!restored_) gather(), join();
   begin();
-  while (!should_leave()) turn();
+  while (!should_leave()) try {
+      turn();
+    } catch (const Divergence& why) {
+      go_back(why);
+    }
   // The last evaluation may still be under way, and its row belongs to the records; so may a
   // training that came too late to count, and the trainer is not saved in the middle of it.
   sending_.forget_held();
   while (work_.evaluating() || work_.training()) take_work_done(), receive();
-  checkpoint();
+  save_the_end();
   update_status();
   parts_.transport->close();
-  return node_->finished() ? RunEnd::kFinished : RunEnd::kStopped;
+  if (!node_->finished()) return RunEnd::kStopped;
+  return shortfall().empty() ? RunEnd::kFinished : RunEnd::kFellShort;
 }
 
 void Runtime::begin() {
@@ -65,6 +72,9 @@ void Runtime::begin() {
 void Runtime::tick() {
   records_.tick(clock_.now());
   sending_.look_at_members();
+  if (leaving_.finished()) return;
+  const std::string news = effort_.look(clock_.now(), parts_.transport->peers(), done());
+  if (!news.empty()) parts_.observer->say(news);
 }
 
 void Runtime::turn() {
@@ -101,7 +111,9 @@ void Runtime::note_progress() {
   if (!ended) return;
   leaving_.finish(clock_.now());
   evaluate(node_->rounds_done(), at);
-  parts_.observer->say(fmt::format("finished after {} rounds", node_->rounds_done()));
+  const std::string missing = shortfall();
+  parts_.observer->say(fmt::format("finished after {} rounds{}{}", node_->rounds_done(),
+                                   missing.empty() ? "" : ", and its work is not done: ", missing));
   say_finished();
 }
 
@@ -127,6 +139,7 @@ void Runtime::take_work_done() {
 
 void Runtime::on_done(TrainingDone done) {
   if (done.failure) std::rethrow_exception(done.failure);
+  refuse_divergence(parts_.id, node_->rounds_done(), done.trained.loss, "training");
   give(std::move(done.trained));
 }
 
@@ -151,32 +164,13 @@ void Runtime::hear(Incoming incoming) {
   if (control.ok())
     on_control(incoming.from, *control);
   else
-    status_.count_refused_control();
+    status_.count_refusal("control");
 }
 
 bool Runtime::should_leave() const {
   std::vector<PeerState> peers;  // Looked at only by those who have finished.
   if (leaving_.finished()) peers = parts_.transport->peers();
   return leaving_.may_leave(clock_.now(), node_->rounds_done(), work_.training(), peers);
-}
-
-void Runtime::fields(Archive& archive) {
-  archive(clock_, sending_, records_, *node_, *parts_.trainer);
-}
-
-void Runtime::checkpoint() {
-  sending_.gone_out();  // Counts what has left until now.
-  Bytes state;
-  save_fields(*this, state);
-  records_.write_checkpoint(clock_.now(), node_->rounds_done(), state);
-}
-
-Result<void> Runtime::restore(ByteSpan state) {
-  ByteReader in(state);
-  if (Result<void> loaded = load_fields(*this, in); !loaded.ok()) return loaded;
-  if (in.left() > 0) return Error{"checkpoint", "a saved live node is followed by something else"};
-  restored_ = true;
-  return {};
 }
 
 void Runtime::update_status() {
@@ -191,9 +185,11 @@ void Runtime::update_status() {
                      .state = state,
                      .waiting_for = training ? "" : node_->waiting_for(),
                      .round = node_->rounds_done(),
-                     .rounds = rounds_,
+                     .rounds = options_.rounds,
                      .age = node_->age(),
                      .seconds = to_seconds(now.time_since_epoch()),
+                     .work = {.skipped = effort_.skipped(done()), .alone = effort_.trained_alone()},
+                     .alarms = alarms(),
                      .learning = {.train_loss = node_->last_loss()},
                      .sent = counted(),
                      .checkpoints = records_.checkpoints(),
@@ -201,6 +197,15 @@ void Runtime::update_status() {
                      .refusals = node_->refusals(),
                      .refused = node_->refusals_by_sender(),
                      .notes = node_->notes()});
+}
+
+std::vector<std::string> Runtime::alarms() const {
+  std::vector<std::string> all = parts_.observer->alarms();
+  if (std::string alone = effort_.alarm(clock_.now()); !alone.empty())
+    all.push_back(std::move(alone));
+  if (std::string missing = node_->finished() ? shortfall() : ""; !missing.empty())
+    all.push_back(std::move(missing));
+  return all;
 }
 
 NodeStatus Runtime::status() const {

@@ -4,14 +4,18 @@
 // The node cannot tell that it is not simulated.
 //
 // The parts, each with a page of its own: RunClock (time), Sending (messages out), Joining (whether
-// we are late), LocalWork (training and evaluation), RuntimeRecords (rows and checkpoints), Leaving
-// (when to end), StatusBoard (what others may ask). This class orders them.
+// we are late), Acquaintances (whether we are of this run), LocalWork (training and evaluation),
+// RuntimeRecords (rows and checkpoints), Leaving (when to end), Effort (what was done by then),
+// StatusBoard (what others may ask). This class orders them.
 //
 // A node that begins without a checkpoint asks its peers whether it is far behind; if so it takes
 // over a model and begins with that. A node that has a checkpoint goes on from there; its last
 // messages are told (sent) again, and its peers tell it theirs, so that a node that checkpoints
 // every round comes back from a crash as if nothing had been. A node that has finished stays for a
 // while, so that those who are not can still hear from it and come back from a crash.
+//
+// A model that is no longer made of finite numbers is neither told nor saved. The node goes back to
+// its last checkpoint, once; when that happens again, the run ends.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "live/acquaintances.h"
+#include "live/effort.h"
 #include "live/joining.h"
 #include "live/leaving.h"
 #include "live/link/transport.h"
@@ -30,6 +36,7 @@
 #include "live/runtime_records.h"
 #include "live/sending.h"
 #include "live/status_board.h"
+#include "node/divergence.h"
 #include "node/node.h"
 #include "node/trainer.h"
 
@@ -37,6 +44,7 @@ namespace tessera {
 
 struct RuntimeParts {
   NodeId id = 0;
+  std::uint64_t run = 0;  // The roster's.
   std::string name{};
   std::function<std::unique_ptr<Node>(Vector model)> make_node{};
   Trainer* trainer = nullptr;
@@ -72,9 +80,15 @@ struct RuntimeOptions {
   Duration pace{};
   // When the run began, in seconds of the system's clock; 0: now, or as the checkpoint says.
   double began_at = 0;
+  // What it may leave undone and still be called finished.
+  Effort::Limits effort{};
 };
 
-enum class RunEnd { kFinished, kStopped };
+enum class RunEnd {
+  kFinished,
+  kStopped,    // As it was asked to, before its end.
+  kFellShort,  // It came to its end without having done its work; Runtime::shortfall() says why.
+};
 
 class Runtime final : private Env {
  public:
@@ -84,9 +98,11 @@ class Runtime final : private Env {
   // of no further use.
   Result<void> restore(ByteSpan state);
 
-  // Until the node has finished or was asked to stop. Throws std::runtime_error when the model has
-  // diverged, and whatever the trainer throws.
+  // Until the node has finished or was asked to stop. Throws Divergence when the model has diverged
+  // for the second time, std::invalid_argument when the checkpoint turns out to be of an earlier
+  // run, std::runtime_error when the end cannot be saved, and whatever the trainer throws.
   RunEnd run();
+  std::string shortfall() const { return effort_.shortfall(done()); }
   // From any thread, and from a signal's handler.
   void stop() { leaving_.ask(); }
 
@@ -108,6 +124,8 @@ class Runtime final : private Env {
   void join();
   void begin();
   void turn();
+  void go_back(const Divergence& why);
+  std::string suspicion() const;
   void give(Event event);
   void note_progress();
   void evaluate(Round label, Instant at);
@@ -117,28 +135,37 @@ class Runtime final : private Env {
   void receive();
   void hear(Incoming incoming);
   void tick();
-  void checkpoint();
+  bool checkpoint();
+  void save_the_end();
 
   // Other processes.
   void watch_peers();
   void on_control(NodeId from, const Control& control);
+  void on_request(NodeId from, const ModelRequest& request);
   void on_offer(NodeId from, const ModelOffer& offer);
+  void on_begun(NodeId from, const Begun& begun);
+  void begin_with(const Joining::Choice& choice);
   void say_finished();
 
+  void refuse_anothers(Archive& archive) const;
+  Effort::Done done() const { return {node_->rounds_done(), node_->age()}; }
   const Traffic& counted();
   bool should_leave() const;
+  std::vector<std::string> alarms() const;
   void update_status();
 
   RuntimeParts parts_;
-  const Duration gather_max_;
-  const Round rounds_;
+  const RuntimeOptions options_;
   std::unique_ptr<Node> node_;
-  bool restored_ = false;  // From a checkpoint.
+  bool restored_ = false;   // From a checkpoint.
+  bool went_back_ = false;  // After it had diverged.
   RunClock clock_;
   Sending sending_;
   Joining joining_;
+  Acquaintances acquaintances_;
   RuntimeRecords records_;
   Leaving leaving_;
+  Effort effort_;
   StatusBoard status_;
   PeerLog peer_log_;
   LocalWork work_;  // Last: its jobs refer to the members above.

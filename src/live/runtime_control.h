@@ -2,6 +2,7 @@
 // finished says so. Told apart from shares by its first four bytes.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <variant>
@@ -14,17 +15,23 @@ namespace tessera {
 
 // "I have completed so many rounds and begin without a checkpoint: am I far behind?"
 struct ModelRequest {
+  std::uint64_t nonce = 0;  // Tells the answer from one that was not asked for.
   Round rounds = 0;
 };
 // "Then take mine." An empty model: "No, begin where you are."
 struct ModelOffer {
+  std::uint64_t nonce = 0;  // Of the request.
   Round rounds = 0;
   Vector model{};
 };
 // "I have completed my last round." Its sender stays for a while, to answer requests.
 struct Finished {};
+// "This is the life I am in", to whom it meets (acquaintances.h).
+struct Begun {
+  std::uint64_t birth = 0;
+};
 
-using Control = std::variant<ModelRequest, ModelOffer, Finished>;
+using Control = std::variant<ModelRequest, ModelOffer, Finished, Begun>;
 
 bool is_control(ByteSpan message);
 std::shared_ptr<const Bytes> encode_control(const Control& control);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "node/node.h"
 #include "node/traffic.h"
@@ -28,7 +30,13 @@ class RuntimeObserver {
   virtual void on_round(Instant, const Node&) {}  // It has completed a round.
   virtual void on_tick() {}                       // A few times a second.
   virtual void on_row(const RuntimeRow& row) = 0;
-  virtual void on_checkpoint(Round round, const Bytes& state) = 0;
+  // False: it could not be written, and is to be tried again later.
+  virtual bool on_checkpoint(Round round, const Bytes& state) = 0;
+  // The newest checkpoint there is, for a node whose model has diverged; empty: none.
+  virtual Bytes last_checkpoint() { return {}; }
+  virtual void on_went_back(const Node&, const Trainer&) {}  // To that checkpoint.
+  // What is wrong just now, a sentence each, for the status.
+  virtual std::vector<std::string> alarms() const { return {}; }
   virtual void say(std::string_view line) = 0;  // For the log that people read.
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "live/runtime.h"
@@ -18,7 +19,7 @@ constexpr auto kGatherNap = std::chrono::milliseconds(2);
 }  // namespace
 
 void Runtime::gather() {
-  const Instant until = parts_.transport->now() + gather_max_;
+  const Instant until = parts_.transport->now() + options_.gather;
   const auto all_alive = [this] {
     const std::vector<PeerState> peers = parts_.transport->peers();
     return std::all_of(peers.begin(), peers.end(),
@@ -27,7 +28,6 @@ void Runtime::gather() {
   // What arrives meanwhile waits in the transport.
   while (parts_.transport->now() < until && !leaving_.asked() && !all_alive())
     std::this_thread::sleep_for(kGatherNap);
-  clock_.begin_here();
 }
 
 // What peers say besides waits until the node is started.
@@ -42,7 +42,18 @@ void Runtime::join() {
     else
       joining_.keep(std::move(*incoming));
   }
-  joining_.stop_asking();
+  if (const auto choice = joining_.choose(node_->model())) begin_with(*choice);
+}
+
+void Runtime::begin_with(const Joining::Choice& choice) {
+  const auto& [from, offer, rounds_min, compared] = choice;
+  parts_.observer->say(
+      fmt::format("begins with the model of {}, which has completed {} rounds; {} offer{} compared",
+                  parts_.transport->peer(from).name, offer.rounds, compared,
+                  compared == 1 ? " was" : "s were"));
+  node_ = parts_.make_node(offer.model);
+  effort_.join(rounds_min);
+  parts_.observer->on_adopted(clock_.now(), offer.model);
 }
 
 void Runtime::watch_peers() {
@@ -51,6 +62,8 @@ void Runtime::watch_peers() {
       parts_.observer->say(*line);
     if (!peer.alive()) continue;
     leaving_.peer_came_back(peer.id);
+    parts_.transport->send(peer.id, encode_control(Begun{acquaintances_.birth()}),
+                           MessageClass::kControl);
     if (node_->finished())
       parts_.transport->send(peer.id, encode_control(Finished{}), MessageClass::kControl);
   }
@@ -66,24 +79,41 @@ void Runtime::on_control(NodeId from, const Control& control) {
   if (std::holds_alternative<Finished>(control)) {
     leaving_.peer_finished(from);
   } else if (const auto* request = std::get_if<ModelRequest>(&control)) {
-    const ModelOffer offer = joining_.answer(*request, node_->rounds_done(), node_->model());
-    parts_.transport->send(from, encode_control(offer), MessageClass::kOffer);
+    on_request(from, *request);
   } else if (const auto* offer = std::get_if<ModelOffer>(&control)) {
     on_offer(from, *offer);
+  } else if (const auto* begun = std::get_if<Begun>(&control)) {
+    on_begun(from, *begun);
   }
 }
 
+// Its last messages, told (sent) again, would be those of a finished run to one that has just
+// begun.
+void Runtime::on_begun(NodeId from, const Begun& begun) {
+  acquaintances_.meet(from, begun.birth);
+  if (!acquaintances_.outlived()) return;
+  throw std::invalid_argument(
+      fmt::format("{}'s folder is of an earlier run: {} of the {} peers that it knew have begun "
+                  "anew since. Move it away and start again",
+                  parts_.name, acquaintances_.born_anew(), acquaintances_.known()));
+}
+
+void Runtime::on_request(NodeId from, const ModelRequest& request) {
+  const auto offer = joining_.answer(from, request, node_->rounds_done(), node_->model());
+  if (!offer) return status_.count_refusal("asked-too-often");
+  parts_.transport->send(from, encode_control(*offer), MessageClass::kOffer);
+}
+
 void Runtime::on_offer(NodeId from, const ModelOffer& offer) {
-  const Joining::Verdict verdict = joining_.judge(from, offer);
-  if (verdict == Joining::Verdict::kUnasked) return;
+  const Joining::Verdict verdict = joining_.judge(from, offer, node_->model());
+  const std::string_view refusal = refusal_of(verdict);
+  if (!refusal.empty()) status_.count_refusal(refusal);
+  if (verdict == Joining::Verdict::kKept || verdict == Joining::Verdict::kUnasked) return;
   const std::string name = parts_.transport->peer(from).name;
-  if (verdict == Joining::Verdict::kNotAhead)
+  if (refusal.empty())
     return parts_.observer->say(
         fmt::format("{} is not far ahead, having completed {} rounds", name, offer.rounds));
-  parts_.observer->say(fmt::format("begins with the model of {}, which has completed {} rounds",
-                                   name, offer.rounds));
-  node_ = parts_.make_node(offer.model);
-  parts_.observer->on_adopted(clock_.now(), offer.model);
+  parts_.observer->say(fmt::format("the model that {} offers is refused: {}", name, refusal));
 }
 
 }  // namespace tessera

@@ -84,13 +84,15 @@ void RuntimeRecords::write(const RuntimeRow& row) {
 }
 
 bool RuntimeRecords::checkpoint_due(Instant now) const {
-  return now - saved_at_ >= schedule_.checkpoint_every;
+  return now - saved_at_ >= std::max(schedule_.checkpoint_every, pause_.length());
 }
 
-void RuntimeRecords::write_checkpoint(Instant now, Round rounds_done, const Bytes& state) {
+bool RuntimeRecords::write_checkpoint(Instant now, Round rounds_done, const Bytes& state) {
   saved_at_ = now;
-  observer_.on_checkpoint(rounds_done, state);
-  ++checkpoints_;
+  const bool written = observer_.on_checkpoint(rounds_done, state);
+  pause_.note(written);
+  checkpoints_ += written;
+  return written;
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/archive.h"
+#include "live/back_off.h"
 #include "live/runtime_observer.h"
 
 namespace tessera {
@@ -36,7 +37,7 @@ class RuntimeRecords {
   void tick(Instant now);
 
   // Tells observers of a round completed since the last call. The round to evaluate now, when one
-  // is due. Throws std::runtime_error when training has diverged.
+  // is due. Throws Divergence when training has diverged.
   std::optional<Round> note_round(Instant at, const Node& node);
   // The moment to evaluate at, when one is due by time.
   std::optional<Instant> moment_due(Instant now);
@@ -46,11 +47,13 @@ class RuntimeRecords {
   std::deque<Owed> take_owed();
   // The oldest row owed has its score, or could not get one.
   void settle() { owed_.pop_front(); }
-  // Throws std::runtime_error when the model has diverged.
+  // Throws Divergence when the model has diverged.
   void write(const RuntimeRow& row);
 
+  // One that could not be written is due again after a pause that grows.
   bool checkpoint_due(Instant now) const;
-  void write_checkpoint(Instant now, Round rounds_done, const Bytes& state);
+  // Whether it could be written.
+  bool write_checkpoint(Instant now, Round rounds_done, const Bytes& state);
   std::uint64_t checkpoints() const { return checkpoints_; }  // Written by this process.
 
   void fields(Archive& archive) { archive(owed_); }
@@ -68,7 +71,8 @@ class RuntimeRecords {
   Node::CountsBySender doubted_;  // Its refusals that are not ordinary, likewise.
   std::int64_t periods_ = 0;      // Of evaluation by time, begun so far.
   std::deque<Owed> owed_;
-  Instant saved_at_{};
+  Instant saved_at_{};  // Or tried to.
+  BackOff pause_;
   std::uint64_t checkpoints_ = 0;
 };
 

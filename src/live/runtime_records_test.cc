@@ -15,9 +15,13 @@ using namespace std::chrono_literals;
 struct Noted final : RuntimeObserver {
   std::vector<Round> rows{}, checkpoints{};
   int ticks = 0;
+  bool writable = true;
   void on_tick() override { ++ticks; }
   void on_row(const RuntimeRow& row) override { rows.push_back(row.round); }
-  void on_checkpoint(Round round, const Bytes&) override { checkpoints.push_back(round); }
+  bool on_checkpoint(Round round, const Bytes&) override {
+    if (writable) checkpoints.push_back(round);
+    return writable;
+  }
   void say(std::string_view) override {}
 };
 
@@ -72,6 +76,23 @@ TEST(RuntimeRecords, CheckpointsAndTicksComeInTime) {
   EXPECT_FALSE(records.tick_due(at(15100ms)));
   EXPECT_TRUE(records.tick_due(at(15200ms)));
   EXPECT_EQ(noted.ticks, 1);
+}
+
+TEST(RuntimeRecords, ACheckpointThatCannotBeWrittenIsTriedAgainEverMoreRarely) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {.checkpoint_every = 0s});
+  records.begin(at(5s), 0);
+  noted.writable = false;
+  EXPECT_FALSE(records.write_checkpoint(at(5s), 3, {}));
+  EXPECT_FALSE(records.checkpoint_due(at(5900ms)));
+  EXPECT_TRUE(records.checkpoint_due(at(6s)));
+  EXPECT_FALSE(records.write_checkpoint(at(6s), 4, {}));
+  EXPECT_FALSE(records.checkpoint_due(at(7900ms)));
+  EXPECT_EQ(records.checkpoints(), 0u);
+  noted.writable = true;
+  EXPECT_TRUE(records.write_checkpoint(at(8s), 5, {}));
+  EXPECT_TRUE(records.checkpoint_due(at(8s)));
+  EXPECT_EQ(noted.checkpoints, std::vector<Round>{5});
 }
 
 TEST(RuntimeRecords, AModelThatHasDivergedIsNotWrittenDown) {

@@ -1,6 +1,4 @@
-// Live nodes over memory, each with its runtime on a thread of its own. Rings of four on the
-// quadratic toy: a node waits for its two neighbours every round, so a message that is lost for
-// good would stop the ring.
+// Rings of live nodes: the same bits however threads run, whoever crashes and whoever comes late.
 #include "live/runtime.h"
 
 #include <fmt/format.h>
@@ -8,141 +6,14 @@
 
 #include <cstring>
 #include <filesystem>
-#include <stdexcept>
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "learn/quadratic.h"
-#include "live/event_log.h"
-#include "live/link/testing.h"
+#include "live/ring_for_tests.h"
 #include "live/runtime_control.h"
-#include "run/plan.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::uint32_t kNodes = 4;
-constexpr std::size_t kDimension = 50;
-
-struct Crash : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// One node of the ring, which may be started several times.
-class LiveNode final : public RuntimeObserver {
- public:
-  LiveNode(NodeId id, std::string protocol) : id_(id), protocol_(std::move(protocol)) {}
-
-  RuntimeOptions options{.evaluate_every = 10,
-                         .checkpoint_every = Duration::zero(),
-                         .linger = std::chrono::seconds(10),
-                         .retold = 2};
-  Round crash_after = 0;          // Ends as a crash would, after this round; 0: never.
-  Round crash_at_checkpoint = 0;  // The same, once its state is saved.
-  std::unique_ptr<EventLogWriter> log{};
-
-  std::vector<RuntimeRow> rows{};
-  Bytes saved{};
-  std::uint64_t digest = 0, adoptions = 0;
-  Round rounds = 0;
-
-  // To the end, or to the crash.
-  void run(std::unique_ptr<Transport> transport) {
-    Runtime runtime(parts(*transport), options);
-    if (!saved.empty()) {
-      ASSERT_TRUE(runtime.restore(saved).ok());
-    }
-    runtime_.store(&runtime);
-    try {
-      runtime.run();
-    } catch (const Crash&) {
-    }
-    runtime_.store(nullptr);
-    digest = digest_of(runtime.node().model());
-    rounds = runtime.node().rounds_done();
-    adoptions = runtime.status().adoptions;
-  }
-  void stop() {
-    if (Runtime* runtime = runtime_.load()) runtime->stop();
-  }
-  // What comes of restoring a runtime that is not run.
-  Result<void> restore(Transport& transport, ByteSpan state) {
-    return Runtime(parts(transport), options).restore(state);
-  }
-  std::atomic<Round> round{0};
-  std::atomic<int> offers_declined{0};
-
-  std::unique_ptr<Node> make(Vector model) const {
-    const Plan plan = read_live_plan({.nodes = std::to_string(kNodes),
-                                      .seed = "7",
-                                      .model = fmt::format("quadratic:dimension={}", kDimension),
-                                      .topology = "ring",
-                                      .protocol = protocol_,
-                                      .codec = "gamma+f32"});
-    return make_node(plan, id_, std::move(model), {});
-  }
-  Quadratic make_trainer() const { return Quadratic({.nodes = kNodes, .dimension = kDimension}); }
-
- private:
-  RuntimeParts parts(Transport& transport) {
-    return {.id = id_,
-            .name = fmt::format("node-{}", id_),
-            .make_node = [this](Vector model) { return make(std::move(model)); },
-            .trainer = &trainer_,
-            .evaluator = &evaluator_,
-            .transport = &transport,
-            .observer = this};
-  }
-  void on_event(Instant at, const Event& event) override {
-    if (log) log->event(at, event);
-  }
-  void on_round(Instant at, const Node& node) override {
-    if (log) log->round(at, node.rounds_done(), node.model());
-    round = node.rounds_done();
-    if (crash_after > 0 && node.rounds_done() >= crash_after) throw Crash("as asked for");
-  }
-  void on_row(const RuntimeRow& row) override { rows.push_back(row); }
-  void on_checkpoint(Round done, const Bytes& state) override {
-    saved = state;
-    if (done == crash_at_checkpoint && std::exchange(crash_at_checkpoint, 0) > 0)
-      throw Crash("as asked for");
-  }
-  void say(std::string_view line) override {
-    if (line.find("is not far ahead") != line.npos) ++offers_declined;
-  }
-
-  NodeId id_;
-  std::string protocol_;
-  Quadratic trainer_ = make_trainer();
-  QuadraticEvaluator evaluator_{trainer_};
-  std::atomic<Runtime*> runtime_{nullptr};
-};
-
-class LiveRing : public testing::Test {
- protected:
-  void make(const std::string& protocol, TransportOptions link = quick()) {
-    link.dimension = kDimension;
-    network_ = make_test_network("loopback", kNodes, link);
-    nodes_.clear();
-    for (NodeId id = 0; id < kNodes; ++id)
-      nodes_.push_back(std::make_unique<LiveNode>(id, protocol));
-  }
-  std::jthread start(NodeId id) {
-    return std::jthread([this, id] { nodes_[id]->run(network_->start(id)); });
-  }
-  void run_all() {
-    std::vector<std::jthread> threads;
-    for (NodeId id = 0; id < kNodes; ++id) threads.push_back(start(id));
-  }
-  std::vector<std::uint64_t> digests() const {
-    std::vector<std::uint64_t> all;
-    for (const auto& node : nodes_) all.push_back(node->digest);
-    return all;
-  }
-
-  std::unique_ptr<TestNetwork> network_;
-  std::vector<std::unique_ptr<LiveNode>> nodes_;
-};
 
 // Its process may die between asking for an evaluation and hearing of it.
 TEST_F(LiveRing, NoRowIsLostWithAProcess) {
@@ -292,13 +163,11 @@ TEST_F(LiveRing, LatecomersDoNotMisleadEachOther) {
   nodes_[2]->options.linger = std::chrono::milliseconds(50);
   const auto idle = network_->start(0), ahead = network_->start(1), as_late = network_->start(3);
   std::jthread late = start(2);
-  for (Transport* helper : {as_late.get(), ahead.get()}) {
-    const std::optional<Incoming> question = await_message(*helper);
-    ASSERT_TRUE(question && is_control(question->bytes));
-  }
-  as_late->send(2, encode_control(ModelOffer{}));
+  const std::uint64_t asked_late = await_question(*as_late), asked = await_question(*ahead);
+  as_late->send(2, encode_control(ModelOffer{.nonce = asked_late}));
   ASSERT_TRUE(await([&] { return nodes_[2]->offers_declined == 1; }));
-  ahead->send(2, encode_control(ModelOffer{.rounds = 20, .model = Vector(kDimension, 0.5f)}));
+  ahead->send(2, encode_control(
+                     ModelOffer{.nonce = asked, .rounds = 20, .model = Vector(kDimension, 0.5f)}));
   late.join();
   EXPECT_EQ(nodes_[2]->adoptions, 1u);
 }
@@ -357,8 +226,8 @@ TEST_F(LiveRing, WhatIsRecordedReplaysToTheBit) {
 
 TEST(Control, EveryKindComesBackAndDamageIsRefused) {
   for (const Control& control :
-       {Control(ModelRequest{3}), Control(Finished{}), Control(ModelOffer{7, {1.0f, 2.0f}}),
-        Control(ModelOffer{7, {}})}) {
+       {Control(ModelRequest{9, 3}), Control(Finished{}), Control(Begun{5}),
+        Control(ModelOffer{9, 7, {1.0f, 2.0f}}), Control(ModelOffer{9, 7, {}})}) {
     const auto bytes = encode_control(control);
     EXPECT_TRUE(is_control(*bytes));
     const auto back = decode_control(*bytes, 2);
@@ -370,7 +239,7 @@ TEST(Control, EveryKindComesBackAndDamageIsRefused) {
     longer.push_back(std::byte{0});
     EXPECT_FALSE(decode_control(longer, 2).ok());
   }
-  EXPECT_FALSE(decode_control(*encode_control(ModelOffer{7, {1, 2, 3}}), 2).ok());
+  EXPECT_FALSE(decode_control(*encode_control(ModelOffer{9, 7, {1, 2, 3}}), 2).ok());
 }
 
 }  // namespace

@@ -130,6 +130,9 @@ std::string to_json(const NodeStatus& status) {
                {"rounds", status.rounds},
                {"age", status.age},
                {"seconds", status.seconds},
+               {"rounds_skipped", status.work.skipped},
+               {"trainings_alone", status.work.alone},
+               {"alarms", status.alarms},
                {"evaluated_round", status.learning.evaluated_round},
                {"accuracy", status.learning.accuracy},
                {"loss", status.learning.loss},
@@ -158,6 +161,9 @@ std::string to_text(const NodeStatus& status) {
   text +=
       fmt::format("{:<10}{}{} in {:.1f} s\n", "round", status.round,
                   status.rounds > 0 ? fmt::format(" of {}", status.rounds) : "", status.seconds);
+  for (const std::string& alarm : status.alarms) text += fmt::format("{:<10}{}\n", "ALARM", alarm);
+  if (status.work.skipped > 0)
+    text += fmt::format("{:<10}{} rounds\n", "skipped", status.work.skipped);
   if (status.learning.evaluated_round > 0)
     text += fmt::format("{:<10}{:.2f}%, loss {:.4f} after round {}\n", "accuracy",
                         100 * status.learning.accuracy, status.learning.loss,
@@ -207,6 +213,12 @@ std::string to_prometheus(const NodeStatus& status) {
       static_cast<double>(status.sent.bytes));
   one("checkpoints_total", "counter", "Checkpoints written by this process.",
       static_cast<double>(status.checkpoints));
+  one("alarms", "gauge", "How many things are wrong just now.",
+      static_cast<double>(status.alarms.size()));
+  one("rounds_skipped_total", "counter", "Rounds the node has not trained in.",
+      static_cast<double>(status.work.skipped));
+  one("trainings_alone_total", "counter", "Trainings without a living peer.",
+      static_cast<double>(status.work.alone));
   export_counts(out, status);
   const auto by_peer = [&](std::string_view name, std::string_view type, std::string_view help,
                            auto value) {

@@ -27,6 +27,12 @@ struct LinksStatus {
   Instant asked_at{};  // By the transport's clock, which last_heard is told by.
 };
 
+// What of its rounds it has done.
+struct WorkStatus {
+  std::uint64_t skipped = 0;  // Rounds it has not trained in.
+  std::uint64_t alone = 0;    // Trainings without a living peer.
+};
+
 struct NodeStatus {
   std::string name{};
   NodeId id = 0;
@@ -36,6 +42,8 @@ struct NodeStatus {
   Round rounds = 0;           // To complete; 0: it ends at a moment.
   std::uint64_t age = 0;
   double seconds = 0;  // Since the run began.
+  WorkStatus work{};
+  std::vector<std::string> alarms{};  // What is wrong, a sentence each.
   LearningStatus learning{};
   Traffic sent{};                  // What was handed to the transport and not taken back.
   std::uint64_t checkpoints = 0;   // Written by this process.

@@ -6,7 +6,7 @@ namespace tessera {
 
 void StatusBoard::post(Instant now, NodeStatus status) {
   posted_at_ = now;
-  if (refused_control_ > 0) status.refusals["control"] = refused_control_;
+  for (const auto& [word, count] : refusals_) status.refusals[word] += count;
   const std::lock_guard lock(mutex_);
   const double train_loss = status.learning.train_loss;
   status.learning = status_.learning;

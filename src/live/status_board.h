@@ -1,8 +1,9 @@
 // What the event loop last said of itself, for those who ask from other threads.
 #pragma once
 
-#include <cstdint>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "live/runtime_observer.h"
 #include "live/status.h"
@@ -16,8 +17,8 @@ class StatusBoard {
   // The last evaluation stays; all else is as `status` says.
   void post(Instant now, NodeStatus status);
   void post_evaluation(const RuntimeRow& row);
-  // A control message that could not be read.
-  void count_refused_control() { ++refused_control_; }
+  // Of what processes say besides shares, by the reason's one word.
+  void count_refusal(std::string_view word) { ++refusals_[std::string(word)]; }
 
   NodeStatus read() const;  // From any thread; the others from the loop's.
 
@@ -25,7 +26,7 @@ class StatusBoard {
   static constexpr Duration kAgeMax = std::chrono::milliseconds(50);
 
   Instant posted_at_{};
-  std::uint64_t refused_control_ = 0;
+  Refusals refusals_;
   mutable std::mutex mutex_;
   NodeStatus status_;
 };

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <stdexcept>
 
 namespace tessera {
 
 void refuse_divergence(const Node& node, Instant now) {
   if (!node.diverged()) return;
-  throw std::runtime_error(fmt::format(
+  throw Divergence(fmt::format(
       "node {}'s model has diverged by round {}, at {:.3f} s (training made its values grow out of "
       "all bounds): lower the learning rate, or CHOCO's step",
       node.id(), node.rounds_done() + 1, to_seconds(now.time_since_epoch())));
@@ -17,7 +16,7 @@ void refuse_divergence(const Node& node, Instant now) {
 
 void refuse_divergence(NodeId node, Round round, double loss, std::string_view which) {
   if (std::isfinite(loss)) return;
-  throw std::runtime_error(fmt::format(
+  throw Divergence(fmt::format(
       "node {}'s model has diverged by round {} (its {} loss is not a finite number): lower the "
       "learning rate, or CHOCO's step",
       node, round, which));

@@ -2,6 +2,7 @@
 // would be noise.
 #pragma once
 
+#include <stdexcept>
 #include <string_view>
 
 #include "base/ids.h"
@@ -10,10 +11,14 @@
 
 namespace tessera {
 
-// Throws std::runtime_error when training has just made the node's model diverge.
+struct Divergence : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws Divergence when training has just made the node's model diverge.
 void refuse_divergence(const Node& node, Instant now);
 
-// Throws std::runtime_error unless `loss` is finite. `which` loss it is: "training" or "test".
+// Throws Divergence unless `loss` is finite. `which` loss it is: "training" or "test".
 void refuse_divergence(NodeId node, Round round, double loss, std::string_view which);
 
 }  // namespace tessera

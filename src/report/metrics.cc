@@ -81,6 +81,7 @@ Json json_of(const Summary& summary) {
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["model_digest"] = fmt::format("{:016x}", summary.model_digest);
   json["command"] = summary.command;
+  if (!summary.shortfall.empty()) json["shortfall"] = summary.shortfall;
   return json;
 }
 

@@ -99,6 +99,7 @@ struct Summary {
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t model_digest = 0;
   std::string command{};
+  std::string shortfall{};  // Why live nodes that came to the end have not done their work.
 };
 
 // The row of a run whose nodes say this, in the order of their ids: simulated or live, there is no

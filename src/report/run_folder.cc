@@ -109,6 +109,8 @@ void RunFolder::write_checkpoint(std::uint32_t round, ByteSpan state) {
   if (metrics_) or_throw(metrics_->sync());
   std::error_code none;
   const std::uintmax_t metrics = fs::file_size(path_ / "metrics.jsonl", none);
+  std::error_code ignored;
+  fs::create_directories(path_ / "checkpoint", ignored);  // Somebody may have removed it.
   or_throw(tessera::write_checkpoint(path_ / "checkpoint" / fmt::format("{}.bin", round),
                                      {.config_hash = config_hash_,
                                       .metrics_bytes = none ? 0 : metrics,

@@ -39,13 +39,18 @@ std::vector<NodeRow> rows_of(const fs::path& folder) {
 }
 
 // What a node said of itself at its end.
-void add_own_summary(const fs::path& path, Summary& summary) {
+void add_own_summary(const fs::path& folder, Summary& summary) {
+  const fs::path path = folder / "summary.json";
   const std::string text = or_throw(read_text_file(path));
   try {
     const Json own = Json::parse(text);
     summary.parameters = own.at("parameters").get<std::size_t>();
     for (const auto& [reason, count] : own.at("refusals").items())
       summary.refusals[reason] += count.get<std::uint64_t>();
+    if (own.contains("shortfall"))
+      summary.shortfall +=
+          fmt::format("{}{}: {}", summary.shortfall.empty() ? "" : "; ", folder.filename().string(),
+                      own.at("shortfall").get<std::string>());
     summary.peak_rss_bytes =
         std::max(summary.peak_rss_bytes, own.at("peak_rss_bytes").get<std::uint64_t>());
   } catch (const Json::exception& error) {
@@ -95,7 +100,7 @@ Collected read_all(std::span<const fs::path> folders, bool by_time) {
     last.push_back(rows.back());
     summary.node_accuracy.push_back(rows.back().score.accuracy);
     summary.node_loss.push_back(rows.back().score.loss);
-    add_own_summary(folder / "summary.json", summary);
+    add_own_summary(folder, summary);
     // As Simulation::model_digest has it.
     const Bytes model = or_throw(read_file(folder / "model.bin"));
     summary.model_digest = hash_bytes(model, summary.model_digest);

@@ -3,44 +3,68 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace tessera {
 namespace {
 
-std::filesystem::file_time_type changed_at(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::last_write_time(path, ignored);
-}
+constexpr std::size_t kRowsMax = 10'000;  // A few megabytes.
 
 }  // namespace
 
-RosterFile::RosterFile(std::filesystem::path path)
-    : path_(std::move(path)),
-      read_at_(changed_at(path_)),
-      roster_(or_throw<std::invalid_argument>(Roster::read(path_))) {}
+bool RecordFailures::attempt(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const std::runtime_error& error) {
+    ++failures_;
+    failed_at_ = clock_.now();
+    pause_.note(false);
+    if (std::exchange(why_, error.what()).empty())
+      say_(fmt::format("cannot write records: {}; training goes on, and they are tried again",
+                       why_));
+    return false;
+  }
+  pause_.note(true);
+  if (!std::exchange(why_, {}).empty())
+    say_(fmt::format("records can be written again, after {} failures; {} rows are lost", failures_,
+                     rows_lost_));
+  return true;
+}
 
-std::string RosterFile::look(Transport& transport) {
-  const auto changed = changed_at(path_);
-  if (changed == read_at_) return {};
-  read_at_ = changed;
-  Result<Roster> roster = Roster::read(path_);
-  if (!roster.ok())
-    return fmt::format("the roster has changed and is not used: {}", roster.error().message);
-  roster_ = std::move(roster).value();
-  transport.set_members(roster_.members());
-  return fmt::format("the roster has changed: {} members", roster_.members().size());
+std::string RecordFailures::alarm() const {
+  if (why_.empty()) return {};
+  return fmt::format("cannot write records: {}; {} failures, {} rows lost", why_, failures_,
+                     rows_lost_);
+}
+
+void LiveRecords::record(std::filesystem::path path, EventLogHeader header) {
+  log_ = std::make_unique<EventLogWriter>(path, header);
+  log_path_ = std::move(path);
+  log_header_ = std::move(header);
+  log_header_.state.clear();
+}
+
+// A recording that has a gap cannot be replayed: it ends where it could not be written.
+void LiveRecords::log(const std::function<void(EventLogWriter&)>& write) {
+  if (!log_) return;
+  try {
+    write(*log_);
+  } catch (const std::runtime_error& error) {
+    say(fmt::format("the recording ends here: {}", error.what()));
+    log_.reset();
+  }
 }
 
 void LiveRecords::on_event(Instant at, const Event& event) {
-  if (log_) log_->event(at, event);
+  log([&](EventLogWriter& log) { log.event(at, event); });
 }
 
 void LiveRecords::on_adopted(Instant at, std::span<const float> model) {
-  if (log_) log_->adoption(at, model);
+  log([&](EventLogWriter& log) { log.adoption(at, model); });
 }
 
 void LiveRecords::on_round(Instant at, const Node& node) {
-  if (log_) log_->round(at, node.rounds_done(), node.model());
+  log([&](EventLogWriter& log) { log.round(at, node.rounds_done(), node.model()); });
 }
 
 void LiveRecords::on_row(const RuntimeRow& row) {
@@ -50,15 +74,50 @@ void LiveRecords::on_row(const RuntimeRow& row) {
                     .train_loss = row.train_loss,
                     .sent = row.sent};
   last_ = row_of({&own, 1});  // A run of one node.
-  parts_.folder->append_metrics(to_json_line(last_));
+  rows_.push_back(to_json_line(last_));
+  if (rows_.size() > kRowsMax) rows_.pop_front(), failures_.lose_row();
+  if (failures_.may_try()) write_rows();
 }
 
-void LiveRecords::on_checkpoint(Round round, const Bytes& state) {
-  parts_.folder->write_checkpoint(round, state);
+bool LiveRecords::write_rows() {
+  while (!rows_.empty()) {
+    if (!failures_.attempt([&] { parts_.folder->append_metrics(rows_.front()); })) return false;
+    rows_.pop_front();
+  }
+  return true;
+}
+
+// After the rows that belong to it: a checkpoint says how many there are.
+bool LiveRecords::on_checkpoint(Round round, const Bytes& state) {
+  return write_rows() && failures_.attempt([&] { parts_.folder->write_checkpoint(round, state); });
+}
+
+// Rows that wait belong to what is given up.
+Bytes LiveRecords::last_checkpoint() {
+  rows_.clear();
+  const auto restored = parts_.folder->read_checkpoint();
+  return restored ? restored->state : Bytes();
+}
+
+// As a node that was started again: in a file of its own.
+void LiveRecords::on_went_back(const Node& node, const Trainer& trainer) {
+  if (!log_) return;
+  log_header_.state = recorded_state(node, trainer);
+  log([&](EventLogWriter&) { record(log_path_, log_header_); });
 }
 
 void LiveRecords::on_tick() {
   if (const std::string news = parts_.roster->look(*parts_.transport); !news.empty()) say(news);
+  if (!rows_.empty() && failures_.may_try()) write_rows();
+}
+
+std::vector<std::string> LiveRecords::alarms() const {
+  std::vector<std::string> all;
+  if (parts_.roster->is_out())
+    all.push_back(fmt::format("{} is no longer in the roster: it is out, and the others refuse it",
+                              parts_.roster->self().name));
+  if (std::string failing = failures_.alarm(); !failing.empty()) all.push_back(std::move(failing));
+  return all;
 }
 
 }  // namespace tessera

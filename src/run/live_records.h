@@ -1,37 +1,52 @@
 // What a live node's run leaves and hears from outside while it goes on: rows, checkpoints, a
 // recording of its events; and a roster that may change on disk.
+//
+// A record that cannot be written does not end the node. It is said once, counted, and tried again
+// after pauses that grow; rows wait meanwhile.
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "live/back_off.h"
 #include "live/event_log.h"
+#include "live/link/clock.h"
 #include "live/link/transport.h"
-#include "live/roster.h"
 #include "live/runtime.h"
 #include "report/metrics.h"
 #include "report/run_folder.h"
+#include "run/live_roster.h"
 
 namespace tessera {
 
 using Say = std::function<void(std::string_view line)>;
 
-// A roster that has changed on disk takes effect at once: new members are let in.
-class RosterFile {
+// Which records failed, and when to try again.
+class RecordFailures {
  public:
-  explicit RosterFile(std::filesystem::path path);  // Throws std::invalid_argument.
-  const Roster& roster() const { return roster_; }
-  const std::filesystem::path& path() const { return path_; }
-  // What happened, for the log; empty when nothing did.
-  std::string look(Transport& transport);
+  explicit RecordFailures(Say say) : say_(std::move(say)) {}
+
+  // Whether the pause after the last failure is over.
+  bool may_try() const { return clock_.now() - failed_at_ >= pause_.length(); }
+  // Whether `write` could write; it throws std::runtime_error when it could not.
+  bool attempt(const std::function<void()>& write);
+  void lose_row() { ++rows_lost_; }
+
+  std::uint64_t rows_lost() const { return rows_lost_; }
+  std::string alarm() const;  // Empty while nothing fails.
 
  private:
-  std::filesystem::path path_;
-  std::filesystem::file_time_type read_at_;
-  Roster roster_;
+  Say say_;
+  SteadyClock clock_;
+  BackOff pause_;
+  Instant failed_at_{};
+  std::string why_;  // Of the last failure; empty: the last attempt worked.
+  std::uint64_t failures_ = 0, rows_lost_ = 0;
 };
 
 struct LiveRecordsParts {
@@ -43,22 +58,34 @@ struct LiveRecordsParts {
 
 class LiveRecords final : public RuntimeObserver {
  public:
-  explicit LiveRecords(LiveRecordsParts parts) : parts_(std::move(parts)) {}
+  explicit LiveRecords(LiveRecordsParts parts) : parts_(std::move(parts)), failures_(parts_.say) {}
 
-  void record(std::unique_ptr<EventLogWriter> log) { log_ = std::move(log); }
+  // Every event from here on, to `path` or a name beside it. Throws std::runtime_error.
+  void record(std::filesystem::path path, EventLogHeader header);
   const MetricsRow& last() const { return last_; }
+  std::uint64_t rows_lost() const { return failures_.rows_lost(); }
 
   void on_event(Instant at, const Event& event) override;
   void on_adopted(Instant at, std::span<const float> model) override;
   void on_round(Instant at, const Node& node) override;
   void on_row(const RuntimeRow& row) override;
-  void on_checkpoint(Round round, const Bytes& state) override;
+  bool on_checkpoint(Round round, const Bytes& state) override;
+  Bytes last_checkpoint() override;
+  void on_went_back(const Node& node, const Trainer& trainer) override;
   void on_tick() override;
+  std::vector<std::string> alarms() const override;
   void say(std::string_view line) override { parts_.say(line); }
 
  private:
+  bool write_rows();
+  void log(const std::function<void(EventLogWriter&)>& write);
+
   LiveRecordsParts parts_;
   MetricsRow last_{};
+  std::deque<std::string> rows_;  // Those not written yet, kRowsMax of them at most.
+  RecordFailures failures_;
+  std::filesystem::path log_path_;
+  EventLogHeader log_header_;
   std::unique_ptr<EventLogWriter> log_;
 };
 

@@ -10,7 +10,8 @@ namespace tessera {
 ReplayedNode replay_live_log(const std::string& file) {
   EventLogReader log = or_throw<std::invalid_argument>(EventLogReader::open(file));
   const NodeId id = log.header().id;
-  const Plan plan = read_live_plan(parse_experiment(log.header().config, file));
+  Plan plan = read_live_plan(parse_experiment(log.header().config, file));
+  plan.roster_run = log.header().run;
   const Learning lesson = make_lesson(plan, 1);
   const auto make = [&](Vector model) {
     return make_node(plan, id, std::move(model), lesson.trainer->tensors());

@@ -13,23 +13,12 @@
 #include "live/link/keys.h"
 #include "live/link/zeromq.h"
 #include "live/status_server.h"
+#include "run/live_identity.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-
-NodeId find_member(const RosterFile& file, const std::string& name, std::uint32_t nodes) {
-  const Member* member = file.roster().find(name);
-  if (member == nullptr)
-    throw std::invalid_argument(
-        fmt::format("{} is not in {}: tessera roster add", name, file.path().string()));
-  if (member->id >= nodes)
-    throw std::invalid_argument(
-        fmt::format("{} has id {} in {}, and the experiment has nodes={}: ids begin at 0", name,
-                    member->id, file.path().string(), nodes));
-  return member->id;
-}
 
 // Room for a share of the whole model in the longest codec, an index and a value per coordinate,
 // and for one more: a neighbour is a round ahead at most.
@@ -54,9 +43,29 @@ unsigned parse_threads(std::string_view text) {
   return static_cast<unsigned>(threads);
 }
 
-// Refused before the data is loaded.
-Plan plan_for(const LiveSettings& settings) {
+double parse_part(std::string_view text) {
+  const double part = parse_number(text);
+  if (!(part >= 0 && part <= 1)) throw std::invalid_argument("between 0 and 1 will do");
+  return part;
+}
+
+void refuse_wrong_id(const Member& self, std::uint32_t nodes) {
+  if (self.id >= nodes)
+    throw std::invalid_argument(
+        fmt::format("{} has id {} in the roster, and the experiment has nodes={}: ids begin at 0",
+                    self.name, self.id, nodes));
+}
+
+LiveIdentity identity_of(const RosterFile& roster) {
+  return {.run = roster.roster().run(), .id = roster.self().id, .name = roster.self().name};
+}
+
+// Refused before the data is loaded, and before anything is touched.
+Plan plan_for(const LiveSettings& settings, const RosterFile& roster) {
   Plan plan = read_live_plan(settings.lines);
+  plan.roster_run = roster.roster().run();
+  refuse_wrong_id(roster.self(), plan.nodes);
+  refuse_others_folder(settings.folder, identity_of(roster));
   RunFolder::check(settings.folder, to_toml(plan.experiment), ExistingRun::kResume);
   return plan;
 }
@@ -65,9 +74,9 @@ Plan plan_for(const LiveSettings& settings) {
 
 LiveRun::LiveRun(LiveSettings settings, Say say)
     : settings_(std::move(settings)),
-      plan_(plan_for(settings_)),
-      roster_(settings_.roster),
-      id_(find_member(roster_, settings_.name, plan_.nodes)),
+      roster_(settings_.roster, settings_.name),
+      id_(roster_.self().id),
+      plan_(plan_for(settings_, roster_)),
       options_(read_options()),
       lesson_(make_lesson(plan_, read_setting("threads", settings_.threads, parse_threads))),
       folder_(settings_.folder, to_toml(plan_.experiment), ExistingRun::kResume),
@@ -76,10 +85,12 @@ LiveRun::LiveRun(LiveSettings settings, Say say)
                 .roster = &roster_,
                 .transport = transport_.get(),
                 .say = std::move(say)}) {
+  mark_folder(folder_.path(), identity_of(roster_));
   const auto make = [this](Vector model) {
     return make_node(plan_, id_, std::move(model), lesson_.trainer->tensors());
   };
   runtime_ = std::make_unique<Runtime>(RuntimeParts{.id = id_,
+                                                    .run = plan_.roster_run,
                                                     .name = settings_.name,
                                                     .make_node = make,
                                                     .trainer = lesson_.trainer.get(),
@@ -116,7 +127,8 @@ RuntimeOptions LiveRun::read_options() const {
           .helpers = helpers(),
           .pace = settings_.pace.empty() ? Duration::zero() : duration("pace", settings_.pace),
           .began_at =
-              settings_.began.empty() ? 0 : read_setting("began", settings_.began, parse_number)};
+              settings_.began.empty() ? 0 : read_setting("began", settings_.began, parse_number),
+          .effort = {.skipped_max = read_setting("skipped", settings_.skipped, parse_part)}};
 }
 
 std::unique_ptr<Transport> LiveRun::make_transport() const {
@@ -141,15 +153,18 @@ void LiveRun::restore() {
   if (!restored) return;
   for (const std::string& note : restored->notes) records_.say(note);
   if (restored->state.empty()) return;
-  or_throw(runtime_->restore(restored->state), "cannot resume: ");
+  or_throw<std::invalid_argument>(
+      runtime_->restore(restored->state),
+      fmt::format("cannot resume from {}/checkpoint/{}.bin: ", settings_.folder, restored->round));
   records_.say(fmt::format("resuming after round {}", restored->round));
 }
 
 void LiveRun::begin_recording() {
   const EventLogHeader header{.id = id_,
+                              .run = plan_.roster_run,
                               .config = to_toml(plan_.experiment),
                               .state = recorded_state(runtime_->node(), *lesson_.trainer)};
-  records_.record(std::make_unique<EventLogWriter>(settings_.record, header));
+  records_.record(settings_.record, header);
 }
 
 RunEnd LiveRun::run(const std::string& command) {
@@ -161,7 +176,7 @@ RunEnd LiveRun::run(const std::string& command) {
         return format == "prometheus" ? to_prometheus(status) : to_text(status);
       });
   const RunEnd end = runtime_->run();
-  if (end == RunEnd::kFinished) write_results(command);
+  if (end != RunEnd::kStopped) write_results(command);
   return end;
 }
 
@@ -179,7 +194,9 @@ void LiveRun::write_results(const std::string& command) {
                   .took = {.all = seconds, .loop = seconds},
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = digest_of(node.model()),
-                  .command = command};
+                  .command = command,
+                  .shortfall = shortfall()};
+  if (records_.rows_lost() > 0) summary.refusals["rows-lost"] = records_.rows_lost();
   for (const auto& [word, senders] : node.refusals_by_sender())
     for (const auto& [from, count] : senders)
       summary.refusals[Node::is_ordinary(word) ? word : fmt::format("{} of node {}", word, from)] +=

@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "base/stopwatch.h"
-#include "live/roster.h"
 #include "live/runtime.h"
 #include "report/run_folder.h"
 #include "run/lesson.h"
 #include "run/live_records.h"
+#include "run/live_roster.h"
 #include "run/live_settings.h"
 #include "run/plan.h"
 
@@ -29,6 +29,8 @@ class LiveRun {
 
   // Until the node has finished, or stop() was called; `command` is what a summary says was typed.
   RunEnd run(const std::string& command);
+  // Why a run that fell short did.
+  std::string shortfall() const { return runtime_->shortfall(); }
   void stop() { runtime_->stop(); }  // Safe in a signal's handler.
 
  private:
@@ -41,9 +43,9 @@ class LiveRun {
 
   Stopwatch watch_;
   LiveSettings settings_;
-  Plan plan_;
   RosterFile roster_;
   NodeId id_;
+  Plan plan_;
   RuntimeOptions options_;
   Learning lesson_;
   RunFolder folder_;

@@ -40,6 +40,8 @@ constexpr std::array kKeys = {
             &LiveSettings::pace},
     LiveKey{"began", "When the run began, in seconds since 1970 (default: now)",
             &LiveSettings::began},
+    LiveKey{"skipped", "The part of its rounds it may skip and still have finished (default: 0.1)",
+            &LiveSettings::skipped},
 };
 
 std::filesystem::path beside(const std::filesystem::path& file, const std::string& path) {

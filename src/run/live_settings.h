@@ -38,6 +38,7 @@ struct LiveSettings {
   std::string threads = "1";
   std::string pace{};
   std::string began{};
+  std::string skipped = "0.1";
 
   Experiment lines{};  // Those of the file `experiment` names, or of the table of that name.
 };

@@ -176,7 +176,7 @@ void set_training_steps(Plan& plan, std::int64_t steps) {
 }
 
 std::uint64_t Plan::run() const {
-  return hash_bytes(bytes_of(to_toml(experiment)));
+  return hash_bytes(bytes_of(to_toml(experiment)), roster_run);
 }
 
 std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,

@@ -84,9 +84,10 @@ struct Plan {
   Codec codec{};
   EvaluatePlan evaluate{};
   std::optional<WorldPlan> world{};  // None in a plan for live nodes.
+  std::uint64_t roster_run = 0;      // Which live run of this experiment it is (live/roster.h).
 
   Random root() const { return Random(seed); }  // What belongs to the run, not to a node.
-  std::uint64_t run() const;                    // Tells this experiment's messages from another's.
+  std::uint64_t run() const;                    // Tells this run's messages from another's.
 };
 
 // Both throw std::invalid_argument for a wrong line, or for two that contradict each other.
