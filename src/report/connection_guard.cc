@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -17,6 +19,7 @@ namespace tessera {
 namespace {
 
 constexpr double kLookSeconds = 0.25;
+constexpr int kLooksInLineMax = 120;  // Half a minute.
 
 std::vector<int> open_descriptors() {
   std::vector<int> open;
@@ -38,6 +41,15 @@ std::optional<std::uint16_t> port_of(int fd, NameOf name_of) {
   if (name_of(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
   if (address.sin_family != AF_INET) return std::nullopt;
   return ntohs(address.sin_port);
+}
+
+// A whole request that the server has not read yet: it waits for others, and not we for it.
+bool waits_in_line(int fd) {
+  std::array<char, 8192> head{};
+  const ssize_t length = ::recv(fd, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (length <= 0) return false;
+  return std::string_view(head.data(), static_cast<std::size_t>(length)).find("\r\n\r\n") !=
+         std::string_view::npos;
 }
 
 }  // namespace
@@ -68,7 +80,8 @@ void ConnectionGuard::look() {
     const auto before = seen_.find({fd, *there});
     const int looks = before == seen_.end() ? 1 : before->second + 1;
     seen[{fd, *there}] = looks;
-    if (looks > looks_max_) ::shutdown(fd, SHUT_RDWR);
+    if (looks > looks_max_ && (looks > kLooksInLineMax || !waits_in_line(fd)))
+      ::shutdown(fd, SHUT_RDWR);
   }
   seen_ = std::move(seen);
 }

@@ -12,7 +12,8 @@ namespace tessera {
 
 class ConnectionGuard {
  public:
-  // Of TCP over IPv4. A connection lasts as many seconds at most, give or take a half.
+  // Of TCP over IPv4. A connection lasts as many seconds at most, give or take a half; one whose
+  // whole request waits for the server is given more.
   ConnectionGuard(int port, double seconds_max);
   ConnectionGuard(const ConnectionGuard&) = delete;
   ConnectionGuard& operator=(const ConnectionGuard&) = delete;
