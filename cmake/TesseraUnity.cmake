@@ -11,6 +11,9 @@ set(TESSERA_UNITY_FILES_MAX 16)
 # The types, constants and functions a file declares at the beginning of a line.
 function(tessera_names_in file names)
   file(READ ${file} text)
+  # An attribute goes before the type.
+  string(REPLACE "\n[[noreturn]] " "\n" text "${text}")
+  string(REPLACE "\n[[nodiscard]] " "\n" text "${text}")
   string(REGEX MATCHALL "\n[A-Za-z_][A-Za-z0-9_:<>,*& ]*[ *&][A-Za-z0-9_]+(::)?" declarations "${text}")
   set(found "")
   foreach(declaration IN LISTS declarations)
