@@ -98,7 +98,7 @@ TEST(Files, WhatHasNoEndIsReadInBounds) {
   fs::remove(path);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // Which needs terabytes of addresses for itself.
+#if !TESSERA_SANITIZED  // Sanitizers need terabytes of addresses for themselves.
 // A hole of 4 GiB takes no room on the disk, and more than a process of 1 GiB has.
 TEST(Files, WhatDoesNotFitIntoMemoryIsNamed) {
   const fs::path path = fs::path(testing::TempDir()) / "tessera_files_test_huge";

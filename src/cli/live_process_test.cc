@@ -124,7 +124,7 @@ TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
 }
 
 // DivShare ends at a moment, and sanitized nodes need more time for as many trainings.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TESSERA_SANITIZED
 constexpr const char* kWhile = "24s";
 #else
 constexpr const char* kWhile = "8s";

@@ -113,6 +113,7 @@ TEST_F(LiveRecordsTest, RowsWaitWhileTheDiskIsFullAndAreWrittenInOrderLater) {
   EXPECT_EQ(records_->rows_lost(), 0u);
 }
 
+#if !TESSERA_SANITIZED  // The check of an object's type opens a pipe.
 TEST_F(LiveRecordsTest, WithoutDescriptorsRowsGoOnAndCheckpointsWait) {
   records_->on_row({.round = 1});
   {
@@ -124,6 +125,7 @@ TEST_F(LiveRecordsTest, WithoutDescriptorsRowsGoOnAndCheckpointsWait) {
   EXPECT_NE(rows().find("\"round\":2,"), std::string::npos);
   EXPECT_TRUE(records_->on_checkpoint(2, Bytes(10)));
 }
+#endif
 
 TEST_F(LiveRecordsTest, AFolderOfCheckpointsThatWasRemovedIsMadeAgain) {
   fs::remove_all(root_ / "run" / "checkpoint");
@@ -207,7 +209,7 @@ TEST_F(LiveRecordsTest, AFolderIsOneNodesOfOneRun) {
             std::string::npos);
   EXPECT_NE(refusal({.run = 0xabc, .id = 1, .name = "bob"}).find("is of alice (node 0)"),
             std::string::npos);
-  std::ofstream(root_ / "run" / "node.toml") << "[[[";
+  std::ofstream(root_ / "run" / "node.toml") << "run = ";
   EXPECT_NE(refusal(alice), "");
 }
 

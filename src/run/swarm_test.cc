@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 // Sanitized builds look for other faults than these, and take several times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TESSERA_SANITIZED
 constexpr std::uint64_t kWorlds = 250;
 #else
 constexpr std::uint64_t kWorlds = 2500;

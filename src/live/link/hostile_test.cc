@@ -102,11 +102,8 @@ std::size_t resident_bytes() {
 }
 
 // Sanitizers keep what was freed for a while, so only plain builds can tell.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TESSERA_SANITIZED
 constexpr bool kCanMeasureMemory = false;
-#elif defined(__has_feature)
-constexpr bool kCanMeasureMemory =
-    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #else
 constexpr bool kCanMeasureMemory = true;
 #endif
