@@ -17,8 +17,10 @@ if(TESSERA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_flags INTERFACE -Wno-subobject-linkage)
 endif()
 # Some tests ask for less under sanitizers, whichever compiler brings them.
-target_compile_definitions(tessera_flags INTERFACE TESSERA_SANITIZED=$<BOOL:${TESSERA_SANITIZE}>)
-if(TESSERA_SANITIZE)
+if(NOT TESSERA_SANITIZE)
+  target_compile_definitions(tessera_flags INTERFACE TESSERA_SANITIZED=0)
+else()
+  target_compile_definitions(tessera_flags INTERFACE TESSERA_SANITIZED=1)
   target_compile_options(tessera_flags INTERFACE
     -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
