@@ -53,7 +53,7 @@ build() {  # PRESET [TARGET...]
   [[ $# -gt 0 ]] && targets=(--target "$@")
   # Sanitized code is there to find faults, not to be fast, and takes a third of the time to compile so.
   [[ $preset == dev ]] && flags=(-DTESSERA_UNITY=ON
-    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only")
+    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only -DNDEBUG")
   [[ $preset == tsan ]] && flags=(-DTESSERA_UNITY=ON
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -Wno-maybe-uninitialized")
   # The libraries are compiled file by file here, with every warning; torch/'s headers take a minute of that.
