@@ -23,7 +23,7 @@ NetworkFigures NetworkWatch::look(const Simulation& simulation) {
     NodeFigures& own = figures_[id];
     const double own_heard = static_cast<double>(counts.heard - before.heard);
     const double own_staleness = static_cast<double>(counts.staleness - before.staleness);
-    own.rounds = simulation.node(id).rounds_done();
+    own.rounds = simulation.progress().rounds(id);
     own.bytes = static_cast<double>(sent_bytes);
     own.staleness = ratio(own_staleness, own_heard);
     own.queue = static_cast<double>(simulation.network().queued(id, simulation.now()));

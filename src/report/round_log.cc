@@ -24,11 +24,11 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     if (!measured_.counts(one.node)) continue;
     // Training tells first, and tells every round: nothing more is averaged with a model that is
     // lost.
-    refuse_divergence(one.node, one.round, simulation.node(one.node).last_loss(), "training");
+    refuse_divergence(one.node, one.round, simulation.progress().loss(one.node), "training");
     if (one.round % every_ != 0 && one.round != last_) continue;
     due.push_back(one);
     nodes.push_back(one.node);
-    models.emplace_back(simulation.node(one.node).model());
+    models.emplace_back(simulation.model(one.node));
   }
   if (due.empty()) return;
   const std::vector<Score> scores = evaluator_.evaluate(nodes, models);

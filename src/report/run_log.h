@@ -52,7 +52,7 @@ inline NodeRow node_row(const Simulation& simulation, const RoundDone& done, con
   return {.round = done.round,
           .seconds = to_seconds(simulation.now().time_since_epoch()),
           .score = score,
-          .train_loss = simulation.node(done.node).last_loss(),
+          .train_loss = simulation.progress().loss(done.node),
           .sent = simulation.sent(done.node)};
 }
 

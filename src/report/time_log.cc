@@ -24,17 +24,17 @@ TimeLog::TimeLog(Evaluator& evaluator, Measured measured, Duration every, Instan
 void TimeLog::on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) {
   for (const RoundDone& one : done)
     if (measured_.counts(one.node))
-      refuse_divergence(one.node, one.round, simulation.node(one.node).last_loss(), "training");
+      refuse_divergence(one.node, one.round, simulation.progress().loss(one.node), "training");
 }
 
 void TimeLog::sample(const Simulation& simulation) {
   std::vector<std::span<const float>> models;
-  for (const NodeId id : measured_.nodes) models.emplace_back(simulation.node(id).model());
+  for (const NodeId id : measured_.nodes) models.emplace_back(simulation.model(id));
   const std::vector<Score> scores = evaluator_.evaluate(measured_.nodes, models);
   latest_.nodes = measured_.no_rows();
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const NodeId id = measured_.nodes[i];
-    const RoundDone done{id, simulation.node(id).rounds_done()};
+    const RoundDone done{id, simulation.progress().rounds(id)};
     refuse_divergence(id, done.round, scores[i].loss, "test");
     latest_.nodes[id] = node_row(simulation, done, scores[i]);
     latest_.nodes[id].seconds = to_seconds(next_.time_since_epoch());

@@ -22,9 +22,9 @@ std::unique_ptr<RunLog> make_log(const Plan& plan, Evaluator& evaluator, OnRow o
 }  // namespace
 
 std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads) {
-  SimulationParts parts{.nodes = plan.nodes, .trainer = &trainer, .threads = threads};
-  parts.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors()](
-                        NodeId id) { return make_node(plan, id, initial, tensors); };
+  SimulationParts parts{.shard = {.nodes = plan.nodes, .trainer = &trainer, .threads = threads}};
+  parts.shard.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors()](
+                              NodeId id) { return make_node(plan, id, initial, tensors); };
   parts.network = make_network(plan);
   parts.compute = plan.world->compute;
   parts.faults = plan.world->faults;
@@ -81,9 +81,7 @@ Summary SimulatedRun::summary() const {
       .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
       .peak_rss_bytes = peak_rss_bytes(),
       .model_digest = simulation_->model_digest()};
-  for (NodeId id = 0; id < plan_.nodes; ++id)
-    for (const auto& [reason, count] : simulation_->node(id).refusals())
-      summary.refusals[reason] += count;
+  for (const auto& [reason, count] : simulation_->refusals()) summary.refusals[reason] = count;
   for (const NodeRow& node : latest.nodes) {
     summary.node_accuracy.push_back(node.score.accuracy);
     summary.node_loss.push_back(node.score.loss);
@@ -99,7 +97,7 @@ Summary SimulatedRun::summary() const {
 void SimulatedRun::export_models(const std::filesystem::path& folder,
                                  std::string_view formats) const {
   std::vector<std::span<const float>> models;
-  for (NodeId id = 0; id < plan_.nodes; ++id) models.emplace_back(simulation_->node(id).model());
+  for (NodeId id = 0; id < plan_.nodes; ++id) models.emplace_back(simulation_->model(id));
   tessera::export_models(lesson_, models, folder, formats);
 }
 

@@ -164,10 +164,9 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
   if (const auto fine = auditor.check_nodes(); !fine.ok()) return fine.error();
   if (const auto fine = check_progress(simulation, auditor, healed); !fine.ok())
     return fine.error();
-  for (NodeId id = 0; id < simulation.node_count(); ++id) {
+  for (NodeId id = 0; id < simulation.node_count(); ++id)
     story.messages += simulation.counts(id).offered.messages;
-    for (const auto& [reason, count] : simulation.node(id).refusals()) story.refused += count;
-  }
+  for (const auto& [reason, count] : simulation.refusals()) story.refused += count;
   story.crashes = simulation.crashes();
   story.hostile = world.plan.world->faults.hostile().size();
   story.virtual_seconds = to_seconds(simulation.now().time_since_epoch());

@@ -50,7 +50,7 @@ struct Waiting {
 
 std::string node_fault(const SimulationState& state, NodeId id, const Waiting& waiting) {
   const Node& node = state.shard.node(id);
-  const bool up = state.lives.up(id), trains = state.shard.trainings().model(id) != nullptr;
+  const bool up = state.lives.up(id), trains = state.shard.trains(id);
   if (up && !node.finished() && node.training() != trains)
     return "a node trains and no training is under way, or the other way round";
   if (!up && trains) return "a node that is down trains";

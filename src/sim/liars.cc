@@ -32,8 +32,7 @@ void Liars::retell(const Shard& shard, NodeId from, Sends& sends) {
     }
     Payload& lie = told[payload.bytes.get()];
     if (!lie.bytes || chosen_.kind->aims) {
-      const Scene scene{from, to, neighbours_,
-                        [&](NodeId id) { return std::span(shard.node(id).model()); }};
+      const Scene scene{from, to, neighbours_, [&](NodeId id) { return shard.model(id); }};
       lie = make_lie(shard, scene, payload, random_.fork("node", from).fork("lie", state.told++));
     }
     payload = lie;

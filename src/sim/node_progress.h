@@ -11,22 +11,26 @@
 
 namespace tessera {
 
+struct Standing {
+  Round rounds = 0;  // Completed.
+  std::uint64_t age = 0;
+  float loss = 0;  // Of the last training.
+  bool finished = false;
+};
+
 class NodeProgress {
  public:
   explicit NodeProgress(std::size_t nodes);
 
-  struct Standing {
-    Round rounds = 0;  // Completed.
-    std::uint64_t age = 0;
-    bool finished = false;
-  };
   void note(NodeId node, const Standing& now);
   // Whether the node has completed a round that was not told of before; asking tells.
   bool tell(NodeId node);
 
-  Round rounds(NodeId node) const { return standings_[node].rounds; }
+  Round rounds(NodeId node) const { return known_[node].rounds; }
   std::uint64_t age(NodeId node) const { return ages_[node]; }
-  bool all_finished() const { return finished_ == standings_.size(); }
+  float loss(NodeId node) const { return known_[node].loss; }
+  bool finished(NodeId node) const { return known_[node].finished; }
+  bool all_finished() const { return finished_ == known_.size(); }
   Round slowest() const { return nodes_at_.empty() ? 0 : nodes_at_.begin()->first; }
 
   // Only what was told: how far each node is, its own state says, and is noted after loading.
@@ -35,9 +39,10 @@ class NodeProgress {
  private:
   struct Known {
     Round rounds = 0, told = 0;
+    float loss = 0;
     bool finished = false;
   };
-  std::vector<Known> standings_;
+  std::vector<Known> known_;
   std::vector<std::uint64_t> ages_;          // Apart: every arrival looks its sender's up.
   std::map<Round, std::uint32_t> nodes_at_;  // How many nodes have done so many rounds.
   std::size_t finished_ = 0;

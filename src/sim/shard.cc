@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "node/divergence.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +32,25 @@ std::uint64_t Shard::model_digest() const {
   for (const auto& node : nodes_)
     digest = hash_bytes(bytes_of(std::span<const float>(node->model())), digest);
   return digest;
+}
+
+Node::Counts Shard::refusals() const {
+  Node::Counts all;
+  for (const auto& node : nodes_)
+    for (const auto& [reason, count] : node->refusals()) all[reason] += count;
+  return all;
+}
+
+Standing Shard::standing(NodeId id) const {
+  const Node& node = *nodes_[id];
+  return {.rounds = node.rounds_done(),
+          .age = node.age(),
+          .loss = node.last_loss(),
+          .finished = node.finished()};
+}
+
+void Shard::refuse_divergence(Instant now) const {
+  for (const NodeId id : touched_) tessera::refuse_divergence(*nodes_[id], now);
 }
 
 void Shard::handle(std::vector<NodeEvent>& batch, Instant now) {

@@ -2,14 +2,17 @@
 // last handled events. Nothing in here knows of time or of networks.
 //
 // A simulation has one shard with all nodes. Spread over several processes it would have one in
-// each, with a block of the nodes; what is outside the shard (clock, network, faults, lives) is
-// small, follows from the effects alone, and could be the same in all of them.
+// each, with a block of the nodes; what is outside the shard (clock, network, faults, lives,
+// progress) is small, follows from effects and standings alone, and could be the same in all of
+// them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/archive.h"
@@ -17,6 +20,7 @@
 #include "base/threads.h"
 #include "node/node.h"
 #include "sim/effects.h"
+#include "sim/node_progress.h"
 #include "sim/trainings.h"
 
 namespace tessera {
@@ -39,6 +43,10 @@ class Shard {
 
   std::size_t size() const { return nodes_.size(); }
   const Node& node(NodeId id) const { return *nodes_[id]; }
+  std::span<const float> model(NodeId id) const { return nodes_[id]->model(); }
+  Standing standing(NodeId id) const;
+  std::string waiting_for(NodeId id) const { return nodes_[id]->waiting_for(); }
+  Node::Counts refusals() const;       // Of all nodes.
   std::uint64_t model_digest() const;  // Of all models, in the order of ids.
 
   // Hands out the events: each node's in their order, different nodes' in parallel. What the nodes
@@ -46,9 +54,13 @@ class Shard {
   void handle(std::vector<NodeEvent>& batch, Instant now);
   std::span<const NodeId> touched() const { return touched_; }  // Who handled something, ascending.
   Effects& effects(std::size_t i) { return effects_[i]; }       // Of touched()[i].
+  // Throws Divergence when the model of one that was touched has diverged.
+  void refuse_divergence(Instant now) const;
 
-  Trainings& trainings() { return trainings_; }
-  const Trainings& trainings() const { return trainings_; }
+  void begin_training(NodeId id, Training training) { trainings_.begin(id, std::move(training)); }
+  Trained end_training(NodeId id) { return trainings_.take(id); }
+  void cancel_training(NodeId id) { trainings_.cancel(id); }
+  bool trains(NodeId id) const { return trainings_.model(id) != nullptr; }
 
   Bytes snapshot(NodeId id) const;
   // Puts a new node in the place of one that crashed, as its snapshot says; empty: as at the start.

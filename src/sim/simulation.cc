@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "node/divergence.h"
 #include "sim/consistency.h"
 
 namespace tessera {
@@ -15,16 +14,13 @@ Simulation::Simulation(SimulationParts parts)
     : network_(std::move(parts.network)),
       compute_(std::move(parts.compute)),
       faults_(std::move(parts.faults)),
-      flights_(parts.nodes),
-      lives_(faults_, parts.nodes),
-      shard_({.nodes = parts.nodes,
-              .make_node = std::move(parts.make_node),
-              .trainer = parts.trainer,
-              .threads = parts.threads}),
-      progress_(parts.nodes),
-      liars_(faults_, parts.nodes, std::move(parts.graph)) {
-  if (!network_) network_ = make_network("ideal", {.nodes = parts.nodes});
-  if (!compute_) compute_ = make_compute("constant:round=1s", {.nodes = parts.nodes});
+      flights_(parts.shard.nodes),
+      lives_(faults_, parts.shard.nodes),
+      shard_(std::move(parts.shard)),
+      progress_(shard_.size()),
+      liars_(faults_, node_count(), std::move(parts.graph)) {
+  if (!network_) network_ = make_network("ideal", {.nodes = node_count()});
+  if (!compute_) compute_ = make_compute("constant:round=1s", {.nodes = node_count()});
 }
 
 void Simulation::start() {
@@ -50,7 +46,10 @@ bool Simulation::step_for(Observer* observer) {
   std::erase_if(batch_, [&](const NodeEvent& event) { return !lives_.up(event.node); });
   shard_.handle(batch_, now_);
   const std::span<const NodeId> touched = shard_.touched();
-  for (std::size_t i = 0; i < touched.size(); ++i) carry_out(touched[i], shard_.effects(i));
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    progress_.note(touched[i], shard_.standing(touched[i]));
+    carry_out(touched[i], shard_.effects(i));
+  }
   tell(observer);
   return true;
 }
@@ -113,7 +112,7 @@ void Simulation::gather_what_is_due() {
         batch_.push_back({node, Woke{}});
         break;
       case Kind::kTrained:
-        batch_.push_back({node, shard_.trainings().take(node)});
+        batch_.push_back({node, shard_.end_training(node)});
         break;
       case Kind::kLanding:
         land(due.message);
@@ -135,8 +134,8 @@ void Simulation::carry_out(NodeId node, Effects& effects) {
   for (const Duration delay : effects.wakes)
     schedule(node, later(now_, delay), Happening::Kind::kWake);
   if (!effects.training) return;
-  shard_.trainings().begin(node, *std::move(effects.training));
-  const Duration takes = compute_->training_time(node, shard_.node(node).age(), now_);
+  shard_.begin_training(node, *std::move(effects.training));
+  const Duration takes = compute_->training_time(node, progress_.age(node), now_);
   // On a machine that is switched off for good a training never ends.
   if (const Instant end = later(now_, takes); end != kNever)
     schedule(node, end, Happening::Kind::kTrained);
@@ -149,7 +148,7 @@ void Simulation::offer(NodeId from, NodeId to, Payload payload) {
                                        .to = to,
                                        .payload = std::move(payload),
                                        .sent_at = now_,
-                                       .sender_age = shard_.node(from).age()});
+                                       .sender_age = progress_.age(from)});
   network_->offer(now_, {.id = id, .from = from, .to = to, .bytes = bytes});
 }
 
@@ -175,9 +174,9 @@ void Simulation::schedule_life(NodeId node) {
 
 // What it had not sent is gone, and so is the training under way. Its events die with its life.
 void Simulation::crash(NodeId node) {
-  if (shard_.node(node).finished()) return;
+  if (progress_.finished(node)) return;
   const Instant back_at = lives_.end(node, now_);
-  shard_.trainings().cancel(node);
+  shard_.cancel_training(node);
   withdraw_all(node);
   schedule(node, back_at, Happening::Kind::kStart);
 }
@@ -192,18 +191,11 @@ void Simulation::take_snapshot(NodeId node) {
   schedule(node, next_at, Happening::Kind::kSnapshot);
 }
 
-NodeProgress::Standing Simulation::standing(NodeId node) const {
-  const Node& one = shard_.node(node);
-  return {.rounds = one.rounds_done(), .age = one.age(), .finished = one.finished()};
-}
-
 void Simulation::tell(Observer* observer) {
+  shard_.refuse_divergence(now_);
   std::vector<RoundDone> done;
-  for (const NodeId id : shard_.touched()) {
-    refuse_divergence(node(id), now_);
-    progress_.note(id, standing(id));
+  for (const NodeId id : shard_.touched())
     if (progress_.tell(id)) done.push_back({id, progress_.rounds(id)});
-  }
   if (observer && !done.empty()) observer->on_rounds_done(*this, done);
 }
 
@@ -218,8 +210,8 @@ std::string Simulation::why_stuck() const {
                                 to_seconds(now_.time_since_epoch()), rounds_done());
   std::size_t stuck = 0;
   for (NodeId id = 0; id < node_count(); ++id) {
-    if (node(id).finished() || ++stuck > kNamed) continue;
-    const std::string waiting = node(id).waiting_for();
+    if (progress_.finished(id) || ++stuck > kNamed) continue;
+    const std::string waiting = shard_.waiting_for(id);
     why += fmt::format("; node {} waits for {}", id,
                        waiting.empty() ? "something that never comes" : waiting);
   }
@@ -246,7 +238,7 @@ void Simulation::fields(Archive& archive) {
     return archive.refuse("it was saved by a run with another number of nodes");
   archive(now_, shard_, lives_, flights_, *network_, agenda_, progress_, liars_);
   if (!archive.loading() || !archive.ok().ok()) return;
-  for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, standing(id));
+  for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, shard_.standing(id));
   if (std::string why = contradiction(); !why.empty()) archive.refuse(std::move(why));
 }
 

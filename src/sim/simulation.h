@@ -51,14 +51,11 @@ class Observer {
 };
 
 struct SimulationParts {
-  std::uint32_t nodes = 0;
-  std::function<std::unique_ptr<Node>(NodeId)> make_node{};
-  Trainer* trainer = nullptr;
+  ShardParts shard{};                        // Of all nodes.
   std::unique_ptr<Network> network{};        // None: ideal.
   std::shared_ptr<const Compute> compute{};  // None: a second per training.
   Faults faults{};
   std::shared_ptr<const Graph> graph{};  // Of neighbours that stay; none: nodes have no such.
-  unsigned threads = 1;                  // For packing, encoding, merging; 0: one per core.
 };
 
 class Simulation {
@@ -75,15 +72,18 @@ class Simulation {
   bool step(Observer& observer) { return step_for(&observer); }
 
   Instant now() const { return now_; }
-  std::size_t node_count() const { return shard_.size(); }
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(shard_.size()); }
   const Node& node(NodeId id) const { return shard_.node(id); }
+  std::span<const float> model(NodeId id) const { return shard_.model(id); }
   bool is_up(NodeId id) const { return lives_.up(id); }
   const Network& network() const { return *network_; }
   const MessageCounts& counts(NodeId id) const { return flights_.counts(id); }
   Traffic sent(NodeId id) const;  // What has left the node by now, half-sent messages included.
   Ledger ledger() const { return flights_.ledger(); }
   bool finished() const { return progress_.all_finished(); }
+  const NodeProgress& progress() const { return progress_; }
   Round rounds_done() const { return progress_.slowest(); }
+  Node::Counts refusals() const { return shard_.refusals(); }  // Of all nodes.
   std::uint64_t model_digest() const { return shard_.model_digest(); }
   std::uint64_t crashes() const { return lives_.crashes(); }
   // Why nothing is left to do although nodes have not finished, in words for a person.
@@ -100,7 +100,6 @@ class Simulation {
   void gather_what_is_due();
   void carry_out(NodeId node, Effects& effects);
   void tell(Observer* observer);
-  NodeProgress::Standing standing(NodeId node) const;
 
   void offer(NodeId from, NodeId to, Payload payload);
   void arrive(const Receipt& receipt);
