@@ -1,7 +1,5 @@
 #include "data/datasets.h"
 
-#include <array>
-
 #include "base/table.h"
 #include "data/sets/cifar10.h"
 #include "data/sets/idx_sets.h"
@@ -14,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<DatasetKind, 11> kDatasets = {{
+constexpr DatasetKind kDatasets[] = {
     {"synthetic", "synthetic:samples=4000,test=1000,classes=10,shape=1/16/16,noise=1,users=0",
      "bumps under noise, made up on the spot; needs no file", load_synthetic},
     {"cifar10", "cifar10:dir=data/cifar-10-batches-bin,scale=signed",
@@ -37,7 +35,7 @@ constexpr std::array<DatasetKind, 11> kDatasets = {{
      "80 characters of a role and the one that follows (LEAF)", load_shakespeare},
     {"celeba", "celeba:dir=data/celeba,images=FOLDER,resize=no,scale=raw",
      "faces, 84 x 84, smiling or not, by person (LEAF)", load_celeba},
-}};
+};
 
 constexpr std::int64_t kAll = 0;
 

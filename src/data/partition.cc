@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/check.h"
@@ -13,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<PartitionKind, 5> kPartitions = {{
+constexpr PartitionKind kPartitions[] = {
     {"iid", "iid", "shuffled and dealt evenly: every node sees every class", deal_iid},
     {"shards", "shards:per_node=2",
      "per node a few windows of the label-sorted training set (JWINS, DivShare)", deal_shards},
@@ -23,7 +22,7 @@ constexpr std::array<PartitionKind, 5> kPartitions = {{
     {"consecutive", "consecutive:test=own",
      "whole users in the order of their ids (MovieLens); the first nodes hold one more",
      deal_consecutive},
-}};
+};
 
 }  // namespace
 

@@ -25,7 +25,7 @@ DrawGraph make_full(Options& options, std::uint32_t nodes) {
   return [nodes](const Random&) { return full_graph(nodes); };
 }
 
-constexpr std::array<TopologyKind, 9> kTopologies = {{
+constexpr TopologyKind kTopologies[] = {
     {"ring", "ring", "every node has two peers, in a circle", Redraw::kPlaces,
      make_shape<ring_graph>},
     {"line", "line", "a ring with one edge cut", Redraw::kPlaces, make_shape<line_graph>},
@@ -45,7 +45,7 @@ constexpr std::array<TopologyKind, 9> kTopologies = {{
     {"file", "file:path=graph.edges",
      "an edge list: the number of nodes, then a line 'a b' per edge", Redraw::kNothing,
      make_from_file},
-}};
+};
 
 // In the same shape, every node moves to a random place.
 DrawGraph with_shuffled_places(DrawGraph draw) {
