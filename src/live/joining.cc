@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "live/nonce.h"
+#include "math/vector_ops.h"
 
 namespace tessera {
 namespace {
@@ -20,18 +21,11 @@ constexpr double kProportionMax = 100;
 
 // Not finite where one of the values is not.
 double root_mean_square(std::span<const float> values) {
-  double sum = 0;
-  for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);
-  return std::sqrt(sum / static_cast<double>(values.size()));
+  return std::sqrt(squared_norm(values) / static_cast<double>(values.size()));
 }
 
 double distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    sum += difference * difference;
-  }
-  return std::sqrt(sum);
+  return std::sqrt(squared_distance(a, b));
 }
 
 }  // namespace

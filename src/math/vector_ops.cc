@@ -6,6 +6,11 @@
 // foreach_target.h must come first.
 #include <hwy/highway.h>
 
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
 #include "base/check.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -160,6 +165,19 @@ void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
 
 double squared_norm(std::span<const float> x) {
   return HWY_DYNAMIC_DISPATCH(SquaredNorm)(x.data(), x.size());
+}
+
+double squared_distance(std::span<const float> a, std::span<const float> b) {
+  CHECK(a.size() == b.size());
+  constexpr std::size_t kSums = 8;
+  std::array<double, kSums> sums{};
+  const auto add = [&](std::size_t k) {
+    const double gap = double{a[k]} - double{b[k]};
+    sums[k % kSums] += gap * gap;
+  };
+  for (std::size_t k = 0; k < a.size(); ++k) add(k);
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
 }
 
 namespace plain {

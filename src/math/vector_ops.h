@@ -35,6 +35,8 @@ void divide_by_copies(std::span<float> sum,
 // one is. Value i is added to sum i mod 16, and those are added up in order, so that the
 // compiler may use whatever SIMD there is and the bits stay the same.
 double squared_norm(std::span<const float> x);
+// Infinite where it is no number. Summed in double precision, over eight lanes.
+double squared_distance(std::span<const float> a, std::span<const float> b);
 
 // The plain loops the fast versions are held to.
 namespace plain {

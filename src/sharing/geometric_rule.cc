@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "math/vector_ops.h"
 #include "sharing/rule.h"
 #include "sharing/whole_copies.h"
 

@@ -1,10 +1,10 @@
 #include "sharing/whole_copies.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "math/vector_ops.h"
 
 namespace tessera {
 namespace {
@@ -46,18 +46,6 @@ WholeCopies::WholeCopies(std::span<const float> x, std::span<const Copy> others)
 
 void WholeCopies::put_back(std::span<const float> values, std::span<float> x) const {
   for (std::size_t k = 0; k < where.size(); ++k) x[where[k]] = values[k];
-}
-
-double squared_distance(std::span<const float> a, std::span<const float> b) {
-  constexpr std::size_t kLanes = 8;
-  std::array<double, kLanes> sums{};
-  const auto add = [&](std::size_t k) {
-    const double gap = double{a[k]} - double{b[k]};
-    sums[k % kLanes] += gap * gap;
-  };
-  for (std::size_t k = 0; k < a.size(); ++k) add(k);
-  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
-  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
 }
 
 std::vector<std::vector<double>> squared_distances(const std::vector<Vector>& copies) {

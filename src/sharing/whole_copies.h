@@ -22,9 +22,6 @@ struct WholeCopies {
   std::vector<float> weights{};  // The protocol's, of the peers alone.
 };
 
-// Infinite where it is no number. Summed in double, over eight lanes.
-double squared_distance(std::span<const float> a, std::span<const float> b);
-
 // By row and column: of every copy to every other, and zero to itself.
 std::vector<std::vector<double>> squared_distances(const std::vector<Vector>& copies);
 
