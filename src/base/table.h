@@ -8,8 +8,10 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/spec.h"
 #include "base/text.h"
 
 namespace tessera {
@@ -31,6 +33,21 @@ const Entry& require_entry(std::span<const Entry> table, std::string_view kind,
   for (const Entry& entry : table) names.push_back(entry.name);
   throw std::invalid_argument(
       fmt::format("there is no {} '{}'.{}", kind, name, suggestion(name, names)));
+}
+
+// A line that has been read: the row it names, and what it says of it. The row's own function reads
+// the options.
+template <typename Entry>
+struct Chosen {
+  const Entry* kind = nullptr;
+  Spec spec{};
+};
+
+template <typename Entry>
+Chosen<Entry> choose(std::span<const Entry> table, std::string_view kind, std::string_view line) {
+  Spec spec = parse_spec(line);
+  const Entry& entry = require_entry(table, kind, spec.name);
+  return {&entry, std::move(spec)};
 }
 
 // A table that takes rows from outside the tree. Rows are added at the start of a program, before

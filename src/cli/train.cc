@@ -43,7 +43,7 @@ int train(const Arguments& arguments) {
   const Stopwatch watch;
   Plan plan = read_plan_alone(arguments.experiment->resolve());
   // Ratings are the one task whose loss is squared.
-  const bool ratings = plan.lesson.data->name == "movielens";
+  const bool ratings = plan.lesson.options.data.kind->name == "movielens";
   const std::int64_t steps = arguments.steps > 0 ? arguments.steps : ratings ? 20'000 : 2'000;
   const std::int64_t every =
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));

@@ -1,6 +1,5 @@
 #include "data/datasets.h"
 
-#include "base/table.h"
 #include "data/sets/cifar10.h"
 #include "data/sets/idx_sets.h"
 #include "data/sets/image_folder.h"
@@ -60,16 +59,19 @@ std::span<const DatasetKind> datasets() {
   return kDatasets;
 }
 
-Result<LoadedData> load_dataset(std::string_view spec) {
-  Options options(parse_spec(spec));
-  const DatasetKind& kind = require_entry(datasets(), "dataset", options.name());
+Result<LoadedData> load_dataset(const Chosen<DatasetKind>& chosen) {
+  Options options(chosen.spec);
   const std::size_t limit = limit_option(options, "limit");
   const std::size_t test_limit = limit_option(options, "test_limit");
-  Result<LoadedData> data = kind.load(options);
+  Result<LoadedData> data = chosen.kind->load(options);
   if (!data) return data;
   thin(limit, data->train, data->train_users);
   thin(test_limit, data->test, data->test_users);
   return data;
+}
+
+Result<LoadedData> load_dataset(std::string_view line) {
+  return load_dataset(choose(datasets(), "dataset", line));
 }
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/spec.h"
+#include "base/table.h"
 #include "data/dataset.h"
 
 namespace tessera {
@@ -27,6 +28,7 @@ struct DatasetKind {
 std::span<const DatasetKind> datasets();
 
 // Every set also takes limit=N and test_limit=N: so many samples, spread evenly over each half.
-Result<LoadedData> load_dataset(std::string_view spec);
+Result<LoadedData> load_dataset(const Chosen<DatasetKind>& chosen);
+Result<LoadedData> load_dataset(std::string_view line);
 
 }  // namespace tessera

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "base/table.h"
 #include "data/partition_kinds.h"
 
 namespace tessera {
@@ -48,11 +47,16 @@ Partition deal_iid(const LoadedData& data, std::uint32_t nodes, Options& options
   return partition;
 }
 
-Partition partition_data(const LoadedData& data, std::string_view spec, std::uint32_t nodes,
+Partition partition_data(const LoadedData& data, std::string_view line, std::uint32_t nodes,
                          const Random& random) {
+  return partition_data(data, choose(partitions(), "partition", line), nodes, random);
+}
+
+Partition partition_data(const LoadedData& data, const Chosen<PartitionKind>& chosen,
+                         std::uint32_t nodes, const Random& random) {
   CHECK(nodes > 0);
-  Options options(parse_spec(spec));
-  const PartitionKind& kind = require_entry(partitions(), "partition", options.name());
+  const PartitionKind& kind = *chosen.kind;
+  Options options(chosen.spec);
   if (nodes > data.train->size())
     throw std::invalid_argument(
         fmt::format("{}: {} nodes cannot share the {} training samples of {}; use fewer nodes or "

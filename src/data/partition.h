@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/spec.h"
+#include "base/table.h"
 #include "data/dataset.h"
 
 namespace tessera {
@@ -34,7 +35,9 @@ std::span<const PartitionKind> partitions();
 
 // partition_data(data, "shards:per_node=2", 96, Random(seed)). Whatever cannot be done throws
 // std::invalid_argument with what to change.
-Partition partition_data(const LoadedData& data, std::string_view spec, std::uint32_t nodes,
+Partition partition_data(const LoadedData& data, std::string_view line, std::uint32_t nodes,
                          const Random& random);
+Partition partition_data(const LoadedData& data, const Chosen<PartitionKind>& chosen,
+                         std::uint32_t nodes, const Random& random);
 
 }  // namespace tessera

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/table.h"
-#include "data/datasets.h"
 #include "data/views.h"
 #include "learn/cpu_net.h"
 #include "learn/cpu_trainer.h"

@@ -12,6 +12,7 @@
 
 #include "base/spec.h"
 #include "data/dataset.h"
+#include "data/datasets.h"
 #include "data/partition.h"
 #include "learn/device.h"
 #include "learn/export.h"
@@ -25,8 +26,8 @@ class Bench;
 struct Backend;
 
 struct LearningOptions {
-  std::string data{};             // A line of data/: "cifar10:limit=1000".
-  std::string partition = "iid";  // Likewise.
+  Chosen<DatasetKind> data{};
+  Chosen<PartitionKind> partition{};
   std::uint32_t nodes = 1;
   Spec model{};
   SgdOptions training{};

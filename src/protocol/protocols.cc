@@ -6,7 +6,6 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "base/table.h"
 #include "protocol/broadcast.h"
 #include "protocol/meetings.h"
 #include "protocol/pairs.h"
@@ -194,15 +193,20 @@ void register_protocol(const ProtocolKind& kind) {
   table().add(kind);
 }
 
-const ProtocolKind& protocol_kind(std::string_view spec) {
-  return require_entry(protocols(), "protocol", parse_spec(spec).name);
+Chosen<ProtocolKind> choose_protocol(std::string_view line) {
+  return choose(protocols(), "protocol", line);
 }
 
-PreparedProtocol prepare_protocol(std::string_view spec, const ProtocolContext& context) {
-  Options options(parse_spec(spec));
-  PreparedProtocol prepared = protocol_kind(spec).prepare(options, context);
+PreparedProtocol prepare_protocol(const Chosen<ProtocolKind>& chosen,
+                                  const ProtocolContext& context) {
+  Options options(chosen.spec);
+  PreparedProtocol prepared = chosen.kind->prepare(options, context);
   options.done();
   return prepared;
+}
+
+PreparedProtocol prepare_protocol(std::string_view line, const ProtocolContext& context) {
+  return prepare_protocol(choose_protocol(line), context);
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/spec.h"
+#include "base/table.h"
 #include "base/time.h"
 #include "node/protocol.h"
 #include "topology/topology.h"
@@ -52,9 +53,11 @@ std::span<const ProtocolKind> protocols();
 // For a row from outside the tree, before anything is made of the table. Throws if its name is
 // taken.
 void register_protocol(const ProtocolKind& kind);
-const ProtocolKind& protocol_kind(std::string_view spec);
 
-// Throws std::invalid_argument for an unknown name, option or value.
-PreparedProtocol prepare_protocol(std::string_view spec, const ProtocolContext& context);
+// All throw std::invalid_argument for an unknown name, option or value.
+Chosen<ProtocolKind> choose_protocol(std::string_view line);
+PreparedProtocol prepare_protocol(const Chosen<ProtocolKind>& chosen,
+                                  const ProtocolContext& context);
+PreparedProtocol prepare_protocol(std::string_view line, const ProtocolContext& context);
 
 }  // namespace tessera

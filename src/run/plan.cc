@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/table.h"
 #include "data/partition.h"
 #include "run/backends.h"
 
@@ -19,16 +18,15 @@ constexpr const char* kEvaluateByTime = "every=5s";
 
 LessonPlan read_lesson(const Plan& plan) {
   const Experiment& experiment = plan.experiment;
-  LessonPlan lesson{.options = {.data = experiment.data,
-                                .partition = experiment.partition,
-                                .nodes = plan.nodes,
-                                .model = parse_spec(experiment.model),
-                                .training = parse_training(experiment.training),
-                                .device = parse_device(experiment.device),
-                                .seed = plan.seed,
-                                .backends = backends()}};
-  lesson.data = &require_entry(datasets(), "dataset", parse_spec(experiment.data).name);
-  (void)require_entry(partitions(), "partition", parse_spec(experiment.partition).name);
+  LessonPlan lesson{
+      .options = {.data = choose(datasets(), "dataset", experiment.data),
+                  .partition = choose(partitions(), "partition", experiment.partition),
+                  .nodes = plan.nodes,
+                  .model = parse_spec(experiment.model),
+                  .training = parse_training(experiment.training),
+                  .device = parse_device(experiment.device),
+                  .seed = plan.seed,
+                  .backends = backends()}};
   lesson.needs_data = model_kind(lesson.options.model.name, backends()).needs_data;
   lesson.steps =
       lesson.needs_data
@@ -38,11 +36,11 @@ LessonPlan read_lesson(const Plan& plan) {
 }
 
 ProtocolPlan read_protocol(const Plan& plan) {
-  const std::string& line = plan.experiment.protocol;
-  return {.kind = &protocol_kind(line),
-          .prepared = prepare_protocol(line, {.nodes = plan.nodes,
-                                              .topology = plan.topology,
-                                              .random = plan.root().fork("protocol")})};
+  const Chosen<ProtocolKind> chosen = choose_protocol(plan.experiment.protocol);
+  return {.kind = chosen.kind,
+          .prepared = prepare_protocol(chosen, {.nodes = plan.nodes,
+                                                .topology = plan.topology,
+                                                .random = plan.root().fork("protocol")})};
 }
 
 EvaluatePlan read_evaluate(const Experiment& experiment, const ProtocolKind& protocol) {
@@ -72,18 +70,13 @@ std::vector<NodeId> read_stragglers(const Spec& network, std::uint32_t nodes) {
 }
 
 std::unique_ptr<Network> make_network(const Plan& plan, const WorldPlan& world) {
-  Options options(world.network_options);
-  std::unique_ptr<Network> network =
-      world.network->make(options, {.nodes = plan.nodes, .random = plan.root().fork("network")});
-  options.done();
-  return network;
+  return make_network(world.network, {.nodes = plan.nodes, .random = plan.root().fork("network")});
 }
 
 WorldPlan read_world(const Plan& plan) {
-  WorldPlan world{.network_options = parse_spec(plan.experiment.network)};
-  world.network = &require_entry(networks(), "network", world.network_options.name);
+  WorldPlan world{.network = choose(networks(), "network", plan.experiment.network)};
   (void)make_network(plan, world);  // Its row alone knows which options it has.
-  world.stragglers = read_stragglers(world.network_options, plan.nodes);
+  world.stragglers = read_stragglers(world.network.spec, plan.nodes);
   world.compute = make_compute(
       plan.experiment.compute,
       {.nodes = plan.nodes, .steps = plan.lesson.steps, .random = plan.root().fork("compute")});
@@ -111,7 +104,7 @@ void refuse_contradictions(const Plan& plan) {
         fmt::format("rule={} judges peers by one another, and nodes of protocol={} average with "
                     "one at a time: use rule=clipped:radius=1 or form=pings",
                     plan.experiment.rule, plan.experiment.protocol));
-  if (!plan.sharing->fixed_peers_only) return;
+  if (!plan.sharing.kind->fixed_peers_only) return;
   if (plan.topology->redrawn() || !plan.protocol.kind->fixed_peers)
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
@@ -133,11 +126,11 @@ Plan read_live_plan(const Experiment& experiment) {
   plan.lesson = read_lesson(plan);
   plan.topology = make_topology(experiment.topology, plan.nodes, plan.root().fork("topology"));
   plan.protocol = read_protocol(plan);
-  plan.sharing = &sharing_kind(experiment.sharing);
+  plan.sharing = choose_sharing(experiment.sharing);
   plan.rule = make_rule(experiment.rule);
   plan.codec = parse_codec(experiment.codec);
   refuse_contradictions(plan);
-  (void)make_sharing(experiment.sharing, sharing_context(plan, 1, {}));
+  (void)make_sharing(plan.sharing, sharing_context(plan, 1, {}));
   if (experiment.evaluate.empty())
     plan.experiment.evaluate =
         plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;
@@ -185,7 +178,7 @@ std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
   return std::make_unique<Node>(NodeParts{.id = id,
                                           .run = plan.run(),
                                           .model = std::move(model),
-                                          .sharing = make_sharing(plan.experiment.sharing, context),
+                                          .sharing = make_sharing(plan.sharing, context),
                                           .protocol = plan.protocol.prepared.make(id),
                                           .codec = plan.codec,
                                           .random = plan.root().fork("node", id)});

@@ -35,7 +35,6 @@ namespace tessera {
 // What is learnt, from what, and how.
 struct LessonPlan {
   LearningOptions options{};
-  const DatasetKind* data = nullptr;
   bool needs_data = true;  // The toy needs none.
   int steps = 1;           // Of one local training.
 };
@@ -60,8 +59,7 @@ struct EvaluatePlan {
 
 // What only a simulation has; a live run has what there is.
 struct WorldPlan {
-  const NetworkKind* network = nullptr;
-  Spec network_options{};
+  Chosen<NetworkKind> network{};
   std::vector<NodeId> stragglers{};  // Whose links the network's line slows down, for reports.
   std::shared_ptr<const Compute> compute{};
   Faults faults{};
@@ -79,7 +77,7 @@ struct Plan {
   LessonPlan lesson{};
   std::shared_ptr<const Topology> topology{};
   ProtocolPlan protocol{};
-  const SharingKind* sharing = nullptr;
+  Chosen<SharingKind> sharing{};
   std::shared_ptr<const Rule> rule{};  // Null: the sharing's own choice.
   Codec codec{};
   EvaluatePlan evaluate{};

@@ -33,16 +33,17 @@ TEST(Plan, EveryLineIsRead) {
   const Plan plan = read_plan(experiment);
   EXPECT_EQ(plan.nodes, 8u);
   EXPECT_EQ(plan.seed, 7u);
-  EXPECT_EQ(plan.lesson.data->name, "synthetic");
+  EXPECT_EQ(plan.lesson.options.data.kind->name, "synthetic");
   EXPECT_FALSE(plan.lesson.needs_data);
   EXPECT_EQ(plan.lesson.options.test_samples, 50u);
   EXPECT_EQ(plan.topology->nodes(), 8u);
   EXPECT_EQ(plan.protocol.prepared.rounds, 4u);
-  EXPECT_EQ(plan.sharing->name, "topk");
+  EXPECT_EQ(plan.sharing.kind->name, "topk");
   EXPECT_EQ(to_string(plan.codec), "gamma+planes");
   EXPECT_EQ(plan.evaluate.rounds, 2u);
   EXPECT_EQ(plan.evaluate.samples, 50u);
   EXPECT_EQ(plan.world->stragglers, (std::vector<NodeId>{0, 1, 2}));
+  EXPECT_TRUE(read_plan(toy()).world->stragglers.empty());
   EXPECT_EQ(plan.world->faults.options().loss, 0.25);
   EXPECT_EQ(plan.world->compute->training_time(0, 0, Instant()), std::chrono::seconds(1));
 }

@@ -148,7 +148,7 @@ ToyWorldOptions swarm_world(std::uint64_t seed) {
   const DrawnProtocol protocol = draw_protocol(random, world.nodes);
   world.protocol = protocol.line;
   world.topology = draw_topology(random, protocol.graphs);
-  world.sharing = draw_sharing(random, protocol_kind(world.protocol).takes_pieces);
+  world.sharing = draw_sharing(random, choose_protocol(world.protocol).kind->takes_pieces);
   world.codec = one_of(random, {"gamma+planes", "rice+f32", "auto", "bitmap+bf16", "raw32+int8"});
   world.network = draw_network(random, world.nodes);
   world.compute =

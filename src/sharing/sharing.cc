@@ -5,7 +5,6 @@
 #include <array>
 #include <stdexcept>
 
-#include "base/table.h"
 #include "sharing/average.h"
 
 namespace tessera {
@@ -63,19 +62,23 @@ void register_sharing(const SharingKind& kind) {
   table().add(kind);
 }
 
-const SharingKind& sharing_kind(std::string_view spec) {
-  return require_entry(sharings(), "sharing", parse_spec(spec).name);
+Chosen<SharingKind> choose_sharing(std::string_view line) {
+  return choose(sharings(), "sharing", line);
 }
 
-std::unique_ptr<Sharing> make_sharing(std::string_view spec, const SharingContext& context) {
-  Options options(parse_spec(spec));
-  const SharingKind& kind = sharing_kind(spec);
-  if (kind.own_rule && context.rule)
+std::unique_ptr<Sharing> make_sharing(const Chosen<SharingKind>& chosen,
+                                      const SharingContext& context) {
+  if (chosen.kind->own_rule && context.rule)
     throw std::invalid_argument(fmt::format(
-        "{}: it folds in what it hears by a rule of its own; use rule=auto", kind.name));
-  std::unique_ptr<Sharing> sharing = kind.make(options, context);
+        "{}: it folds in what it hears by a rule of its own; use rule=auto", chosen.kind->name));
+  Options options(chosen.spec);
+  std::unique_ptr<Sharing> sharing = chosen.kind->make(options, context);
   options.done();
   return sharing;
+}
+
+std::unique_ptr<Sharing> make_sharing(std::string_view line, const SharingContext& context) {
+  return make_sharing(choose_sharing(line), context);
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/spec.h"
+#include "base/table.h"
 #include "codec/share.h"
 #include "sharing/rule.h"
 
@@ -88,9 +89,11 @@ std::span<const SharingKind> sharings();
 // taken.
 void register_sharing(const SharingKind& kind);
 
-// Throws std::invalid_argument for an unknown name, option or value.
-const SharingKind& sharing_kind(std::string_view spec);
-std::unique_ptr<Sharing> make_sharing(std::string_view spec, const SharingContext& context);
+// All throw std::invalid_argument for an unknown name, option or value.
+Chosen<SharingKind> choose_sharing(std::string_view line);
+std::unique_ptr<Sharing> make_sharing(const Chosen<SharingKind>& chosen,
+                                      const SharingContext& context);
+std::unique_ptr<Sharing> make_sharing(std::string_view line, const SharingContext& context);
 
 // Each kind's own file has one of these.
 std::unique_ptr<Sharing> make_full(Options& options, const SharingContext& context);

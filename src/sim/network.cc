@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/table.h"
 #include "sim/network_kinds.h"
 
 namespace tessera {
@@ -27,20 +26,16 @@ std::span<const NetworkKind> networks() {
   return kNetworks;
 }
 
-std::unique_ptr<Network> make_network(std::string_view spec, const NetworkContext& context) {
-  Options options(parse_spec(spec));
-  std::unique_ptr<Network> network =
-      require_entry(networks(), "network", options.name()).make(options, context);
+std::unique_ptr<Network> make_network(const Chosen<NetworkKind>& chosen,
+                                      const NetworkContext& context) {
+  Options options(chosen.spec);
+  std::unique_ptr<Network> network = chosen.kind->make(options, context);
   options.done();
   return network;
 }
 
-std::vector<NodeId> stragglers_of(std::string_view spec, std::uint32_t nodes) {
-  Options options(parse_spec(spec));
-  const std::int64_t count = options.integer("stragglers", 0, between(0, nodes));
-  std::vector<NodeId> slow(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = static_cast<NodeId>(i);
-  return slow;
+std::unique_ptr<Network> make_network(std::string_view line, const NetworkContext& context) {
+  return make_network(choose(networks(), "network", line), context);
 }
 
 }  // namespace tessera

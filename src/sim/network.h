@@ -22,6 +22,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/spec.h"
+#include "base/table.h"
 #include "base/time.h"
 
 namespace tessera {
@@ -94,10 +95,8 @@ struct NetworkKind {
 std::span<const NetworkKind> networks();
 
 // Throws std::invalid_argument for an unknown name, option or value, or a file that does not fit.
-std::unique_ptr<Network> make_network(std::string_view spec, const NetworkContext& context);
-
-// The nodes a spec slows down, ascending: stragglers=K are the K lowest ids, as in the paper's
-// set-up. For reports.
-std::vector<NodeId> stragglers_of(std::string_view spec, std::uint32_t nodes);
+std::unique_ptr<Network> make_network(const Chosen<NetworkKind>& chosen,
+                                      const NetworkContext& context);
+std::unique_ptr<Network> make_network(std::string_view line, const NetworkContext& context);
 
 }  // namespace tessera
