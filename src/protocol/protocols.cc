@@ -162,8 +162,7 @@ constexpr std::array kProtocols = {
                  .usage = "divshare:fanout=6,until=67s",
                  .summary = "DivShare: every piece of the model to a few random others, waiting "
                             "for nobody",
-                 .prepare = prepare_divshare,
-                 .takes_pieces = true},
+                 .prepare = prepare_divshare},
     ProtocolKind{.name = "adpsgd",
                  .usage = "adpsgd:form=pairwise,until=67s",
                  .summary = "AD-PSGD: pairs of a two-sided graph average while they train; "

@@ -46,7 +46,6 @@ struct ProtocolKind {
   bool synchronous = false;
   bool fixed_peers =
       false;  // Whether a fixed topology means that a node always meets the same peers.
-  bool takes_pieces = false;  // Whether it can send a model that comes in several pieces.
 };
 
 std::span<const ProtocolKind> protocols();

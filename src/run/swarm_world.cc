@@ -24,6 +24,7 @@ enum class Graphs { kAny, kFixed, kTwoSided };
 struct DrawnProtocol {
   std::string line{};
   Graphs graphs = Graphs::kAny;
+  bool takes_pieces = false;
 };
 
 DrawnProtocol draw_protocol(Random& random, std::uint32_t nodes) {
@@ -38,7 +39,8 @@ DrawnProtocol draw_protocol(Random& random, std::uint32_t nodes) {
     case 2:
     case 3:
       return {fmt::format("divshare:{},{},lag={},clear={}", fanout, until,
-                          chance(random, 0.8) ? "yes" : "no", chance(random, 0.8) ? "yes" : "no")};
+                          chance(random, 0.8) ? "yes" : "no", chance(random, 0.8) ? "yes" : "no"),
+              Graphs::kAny, true};
     case 4:
       return {fmt::format("adpsgd:form=pings,fanout={},{}", 2, until)};
     case 5:
@@ -148,7 +150,7 @@ ToyWorldOptions swarm_world(std::uint64_t seed) {
   const DrawnProtocol protocol = draw_protocol(random, world.nodes);
   world.protocol = protocol.line;
   world.topology = draw_topology(random, protocol.graphs);
-  world.sharing = draw_sharing(random, choose_protocol(world.protocol).kind->takes_pieces);
+  world.sharing = draw_sharing(random, protocol.takes_pieces);
   world.codec = one_of(random, {"gamma+planes", "rice+f32", "auto", "bitmap+bf16", "raw32+int8"});
   world.network = draw_network(random, world.nodes);
   world.compute =
