@@ -82,6 +82,8 @@ class Node {
   void send(const Payload& payload, NodeId peer);
   std::uint32_t piece_of(const Share& share) const { return sharing_->piece_of(share); }
   void merge(std::span<const Contribution> others);
+  // For a round without averaging: the sharing's memory of it is over all the same.
+  void end_round() { merge({}); }
   void drop_unsent();
   void wake_after(Duration delay);
   Instant now() const;

@@ -22,7 +22,7 @@ void Broadcast::on_trained(Node& node) {
   if (done_ % options_.every == 0)
     average(node);
   else
-    node.merge({});  // A sharing is told that a round of its memory is over.
+    node.end_round();
   if (options_.ending.reached(node, done_)) return node.finish();
   node.train();
 }
