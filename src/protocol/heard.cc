@@ -11,16 +11,16 @@ bool Heard::put(NodeId from, Round round, Told told) {
 }
 
 std::size_t Heard::make_room(NodeId from, const Places& places) {
-  const auto most = static_cast<Round>(places.most);
-  const std::size_t contradicted = forget(from, places.told + most, rounds_.size());
+  const auto kept_max = static_cast<Round>(places.kept_max);
+  const std::size_t contradicted = forget(from, places.told + kept_max, rounds_.size());
   const std::size_t kept = rounds_of(from);
-  if (kept <= places.most) return contradicted;
-  return contradicted + forget(from, places.ours + 1, kept - places.most);
+  if (kept <= places.kept_max) return contradicted;
+  return contradicted + forget(from, places.ours + 1, kept - places.kept_max);
 }
 
-std::size_t Heard::forget(NodeId from, Round first, std::size_t most) {
+std::size_t Heard::forget(NodeId from, Round first, std::size_t count_max) {
   std::size_t forgotten = 0;
-  for (auto at = rounds_.lower_bound(first); at != rounds_.end() && forgotten < most;) {
+  for (auto at = rounds_.lower_bound(first); at != rounds_.end() && forgotten < count_max;) {
     forgotten += at->second.erase(from);
     at = at->second.empty() ? rounds_.erase(at) : std::next(at);
   }

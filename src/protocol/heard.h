@@ -40,12 +40,12 @@ class Heard {
   bool put(NodeId from, Round round, Told told);
   void forget_before(Round round) { rounds_.erase(rounds_.begin(), rounds_.lower_bound(round)); }
   // Makes room after a peer told of `told`, we being in round `ours`, and says how many of its
-  // shares were forgotten: those of rounds it cannot be in, `most` after the one it just told, and
-  // then the oldest until `most` are left. That of our own round stays: we have stopped waiting for
-  // it.
+  // shares were forgotten: those of rounds it cannot be in, `kept_max` after the one it just told,
+  // and then the oldest until `kept_max` are left. That of our own round stays: we have stopped
+  // waiting for it.
   struct Places {
     Round told = 0, ours = 0;
-    std::size_t most = 0;
+    std::size_t kept_max = 0;
   };
   std::size_t make_room(NodeId from, const Places& places);
 
@@ -62,8 +62,8 @@ class Heard {
   void fields(Archive& archive) { archive(rounds_); }
 
  private:
-  // Of rounds from `first` on, oldest first, as many as `most`.
-  std::size_t forget(NodeId from, Round first, std::size_t most);
+  // Of rounds from `first` on, oldest first, as many as `count_max`.
+  std::size_t forget(NodeId from, Round first, std::size_t count_max);
 
   std::map<Round, BySender> rounds_;
 };

@@ -23,7 +23,7 @@ PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOpt
                    options](NodeId) { return std::make_unique<Rounds>(meetings, options); },
           .rounds = options.rounds,
           .waits_for_ever = Patience(options.patience).endless(),
-          .patience = options.patience.most};
+          .patience = options.patience.wait_max};
 }
 
 std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int fallback) {
@@ -59,10 +59,11 @@ PreparedProtocol make_asynchronous(Settings settings) {
 PatienceOptions read_patience(Options& options) {
   PatienceOptions patience;
   if (!options.has("patience") || options.text("patience") == "none") return patience;
-  patience.most = options.duration("patience", Duration::zero());
-  if (patience.most <= Duration::zero()) options.refuse("patience", "must be above 0, or none");
-  patience.least = options.duration("patience_min", patience.most / 4);
-  if (patience.least > patience.most) options.refuse("patience_min", "must not be above patience");
+  patience.wait_max = options.duration("patience", Duration::zero());
+  if (patience.wait_max <= Duration::zero()) options.refuse("patience", "must be above 0, or none");
+  patience.wait_min = options.duration("patience_min", patience.wait_max / 4);
+  if (patience.wait_min > patience.wait_max)
+    options.refuse("patience_min", "must not be above patience");
   return patience;
 }
 

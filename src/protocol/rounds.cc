@@ -49,7 +49,7 @@ void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share sha
   if (!expects(node, from, round)) return node.refuse(from, "stranger");
   if (!heard_.put(from, round, {heading.degree, std::move(share)}))
     return node.refuse(from, "duplicate");
-  const Heard::Places places{.told = round, .ours = round_, .most = kept_max()};
+  const Heard::Places places{.told = round, .ours = round_, .kept_max = kept_max()};
   for (std::size_t i = heard_.make_room(from, places); i > 0; --i) node.refuse(from, "stale");
   // On a fixed graph one that is two rounds ahead has gone on without us: it will not tell of ours.
   if (round <= round_ + 1 || !meetings_->fixed()) misses_.kept_up(from);

@@ -92,7 +92,7 @@ TEST(Rounds, SaysWhomItWaitsFor) {
 // Steady waits of a second with a deviation that dies away: the limit comes down to the floor's
 // reach; a single long wait raises it at once.
 TEST(Patience, LearnsFromWaits) {
-  Patience patience({.least = 500ms, .most = 10s});
+  Patience patience({.wait_min = 500ms, .wait_max = 10s});
   EXPECT_FALSE(patience.endless());
   EXPECT_EQ(patience.limit(), 10s);
   patience.learn(1s);

@@ -139,7 +139,7 @@ Faults::Fate Faults::of_message(std::uint64_t serial, NodeId from, NodeId to, In
   fate.doubled = random.uniform() < options_.duplicate;
   if (random.uniform() < options_.reorder)
     fate.held_back += Duration(static_cast<std::int64_t>(
-        random.uniform() * static_cast<double>(options_.reorder_most.count())));
+        random.uniform() * static_cast<double>(options_.reorder_max.count())));
   if (random.uniform() < options_.spike) fate.held_back += options_.spike_length;
   return fate;
 }
@@ -172,7 +172,7 @@ Faults make_faults(std::string_view text, std::uint32_t nodes, const Random& ran
   faults.duplicate = chance_below_one(options, "duplicate");
   const Chance reorder = chance_of(options, "reorder"), spike = chance_of(options, "spike");
   faults.reorder = reorder.chance;
-  faults.reorder_most = reorder.length;
+  faults.reorder_max = reorder.length;
   faults.spike = spike.chance;
   faults.spike_length = spike.length;
   if (options.has("partition")) {

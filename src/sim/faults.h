@@ -26,7 +26,7 @@ struct FaultOptions {
   // Chances per message.
   double loss = 0, duplicate = 0;
   double reorder = 0, spike = 0;
-  Duration reorder_most{};  // Held back by up to this much, so that later ones overtake it.
+  Duration reorder_max{};   // Held back by up to this much, so that later ones overtake it.
   Duration spike_length{};  // Held back by this much.
   // From `cut` until `mended` messages between the two halves of the nodes are lost.
   Instant cut = kNever, mended = kNever;
