@@ -10,9 +10,10 @@
 namespace tessera {
 namespace {
 
-constexpr Round kAfterHealing = 5;  // What each node must do at least between healing and the end,
-// where there is time for it. The longest training takes 2 s, four times slower and a half more
-// where a straggler's speed was drawn low.
+// What each node must do at least between healing and the end, where there is time for it.
+constexpr Round kAfterHealing = 5;
+// In seconds. A training takes 2 s at most, a straggler's four times as long, and half as much
+// again where its speed was drawn low.
 constexpr double kSlowestRound = 12;
 
 // What must hold after every event, whatever the world: of the honest nodes.
@@ -56,7 +57,8 @@ class Auditor {
   // Whether no honest node can be moved by hostile ones: they do not lie about rounds, or they are
   // half of its neighbours at most.
   bool outvoted(const Plan& plan) const {
-    if (plan.experiment.faults.find("future") == std::string::npos) return true;
+    const AttackKind* const attack = plan.world->faults.attack().kind;
+    if (!attack || !attack->moves_rounds) return true;
     if (!plan.protocol.kind->fixed_peers || plan.topology->redrawn()) return false;
     const Neighbours neighbours(hostile_, plan.topology->graph(0));
     for (NodeId id = 0; id < plan.nodes; ++id)

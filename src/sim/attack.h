@@ -44,6 +44,7 @@ struct AttackKind {
   bool aims = false;          // Every receiver is told something else.
   bool repeats = false;       // The first message is sent again and again.
   bool flips_labels = false;  // Its data lies; its messages do not.
+  bool moves_rounds = false;  // It tells of a round that nobody is in.
 };
 
 std::span<const AttackKind> attacks();
