@@ -195,12 +195,14 @@ TEST(EveryRule, EverySharingUsesIt) {
       }
       // Four peers of five agree, the fifth is wild: only the robust rules stay near.
       const auto node = make_sharing(spec, context);
-      const auto peer = make_sharing(spec, context);
       Vector model(40, 1.0f);
-      for (Sharing* each : {node.get(), peer.get()}) each->start(Vector(40, 0.0f));
+      node->start(Vector(40, 0.0f));
       std::vector<Share> shares;
-      for (const float told : {1.0f, 1.0f, 1.0f, 1e6f})
+      for (const float told : {1.0f, 1.0f, 1.0f, 1e6f}) {
+        const auto peer = make_sharing(spec, context);
+        peer->start(Vector(40, 0.0f));
         shares.push_back(node->admit(peer->pack(Vector(40, told), Random(1)).front()).value());
+      }
       std::vector<Contribution> others;
       for (const Share& share : shares) others.push_back({0.2f, &share});
       node->merge(model, others);
