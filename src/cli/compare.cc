@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "report/compare.h"
 #include "report/target.h"
+#include "run/plan.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,9 @@ int compare(const std::vector<std::string>& folders, const std::string& format,
             const std::string& target) {
   const TableFormat chosen = require_entry(table_formats(), "format", format).format;
   const Target wanted = target.empty() ? Target{} : parse_target(target);
-  const FoundRuns found = find_runs(folders);
+  FoundRuns found = find_runs(folders);
+  for (StoredRun& run : found.runs)
+    if (!run.finished()) run.rounds_planned = rounds_planned(run.seeds.front().folder);
   for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
   print_out("{}", comparison_table(found.runs, chosen));

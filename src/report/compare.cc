@@ -101,9 +101,8 @@ Cell chance_cell(const StoredRun& run, const StoredRun& first) {
 std::string progress_of(const StoredRun& run) {
   if (run.finished()) return "";
   const auto rounds = mean_of(run.figures("rounds"));
-  const auto planned = run.rounds_planned();
   return fmt::format(" (unfinished, round {:.0f}{})", rounds.value_or(0),
-                     planned ? fmt::format(" of {:.0f}", *planned) : "");
+                     run.rounds_planned ? fmt::format(" of {}", *run.rounds_planned) : "");
 }
 
 constexpr std::array<std::string_view, 10> kHeads = {"run",   "accuracy", "loss",   "sent/node",

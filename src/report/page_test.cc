@@ -194,13 +194,16 @@ TEST_F(PageTest, TheComparisonMarksTheBestAndNamesWhatDoesNotCompare) {
   }
   write_run("stopped", 0.9, 10, false);
   write_run("other", 0.95, 1, true, "90", "cifar10");
-  const FoundRuns found = find({"full", "jwins", "stopped", "other"});
+  FoundRuns found = find({"full", "jwins", "stopped", "other"});
+  EXPECT_NE(comparison_table(found.runs, TableFormat::kPlain).find("(unfinished, round 40)"),
+            std::string::npos);
+  found.runs[2].rounds_planned = 50;
   const std::string table = comparison_table(found.runs, TableFormat::kPlain);
   EXPECT_NE(table.find("60.20 +- 0.10%*"), std::string::npos) << table;
   EXPECT_NE(table.find("75.0%"), std::string::npos) << table;
   EXPECT_NE(table.find("+10.00"), std::string::npos) << table;
   EXPECT_NE(table.find("<0.001"), std::string::npos) << table;
-  EXPECT_NE(table.find("stopped (unfinished, round 40 of 40)"), std::string::npos) << table;
+  EXPECT_NE(table.find("stopped (unfinished, round 40 of 50)"), std::string::npos) << table;
   EXPECT_EQ(table.find("95.00%*"), std::string::npos) << "not comparable, and yet it won";
   EXPECT_NE(comparison_table(found.runs, TableFormat::kMarkdown).find("**60.20 +- 0.10%**"),
             std::string::npos);

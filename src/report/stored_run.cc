@@ -160,15 +160,6 @@ std::string StoredRun::setting(std::string_view key) const {
   return {};
 }
 
-std::optional<double> StoredRun::rounds_planned() const {
-  try {
-    Options options(parse_spec(setting("protocol")));
-    if (options.has("rounds")) return parse_number(options.text("rounds"));
-  } catch (const std::invalid_argument&) {  // Another version's protocol: nothing is known.
-  }
-  return std::nullopt;
-}
-
 std::vector<double> StoredRun::figures(std::string_view figure) const {
   std::vector<double> values;
   for (const StoredSeed& seed : seeds)

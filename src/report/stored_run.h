@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 
 namespace tessera {
@@ -32,10 +33,11 @@ struct StoredRun {
   std::vector<std::pair<std::string, std::string>> config{};  // Of the first seed, in file order.
   std::vector<StoredSeed> seeds{};                            // At least one.
   std::string command{};                                      // What to type to have it again.
+  // Of one that is not finished: as its plan says, where whoever shows it has read that.
+  std::optional<Round> rounds_planned{};
 
   bool finished() const;
   std::string setting(std::string_view key) const;  // From config; empty when it is not there.
-  std::optional<double> rounds_planned() const;
   // The figure of every seed that has it.
   std::vector<double> figures(std::string_view figure) const;
 };

@@ -157,6 +157,15 @@ Plan read_plan_alone(const Experiment& experiment) {
                     .device = experiment.device});
 }
 
+std::optional<Round> rounds_planned(const std::filesystem::path& folder) {
+  try {
+    const Plan plan = read_live_plan(read_experiment(folder / "config.toml"));
+    if (plan.protocol.prepared.rounds > 0) return plan.protocol.prepared.rounds;
+  } catch (const std::exception&) {  // Another version's, say: nothing is known.
+  }
+  return std::nullopt;
+}
+
 void set_training_steps(Plan& plan, std::int64_t steps) {
   const bool toy = !plan.lesson.needs_data;
   std::string& line = toy ? plan.experiment.model : plan.experiment.training;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,6 +95,9 @@ Plan read_plan(const Experiment& experiment);
 Plan read_live_plan(const Experiment& experiment);
 // One node with all the data and no peers: of the lines only those on learning count.
 Plan read_plan_alone(const Experiment& experiment);
+// How many rounds a run is to make, by the config.toml in its folder; none where it ends at a
+// moment, or where that file is not one of ours.
+std::optional<Round> rounds_planned(const std::filesystem::path& folder);
 // Another number of local steps than the plan's lines say.
 void set_training_steps(Plan& plan, std::int64_t steps);
 

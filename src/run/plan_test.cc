@@ -1,9 +1,13 @@
 #include "run/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
 #include <stdexcept>
+
+#include "base/files.h"
 
 namespace tessera {
 namespace {
@@ -146,6 +150,22 @@ TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   EXPECT_FALSE(protocol("divshare").prepared.waits_for_ever);
   EXPECT_TRUE(protocol("divshare").newest_wins());
   EXPECT_EQ(protocol("divshare").retold(), 0u);
+}
+
+TEST(Plan, SaysHowFarARunIsToGo) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("tessera_planned_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const auto planned = [&](std::string_view text) {
+    or_throw(write_file(folder / "config.toml", bytes_of(text)));
+    return rounds_planned(folder);
+  };
+  EXPECT_EQ(planned("protocol = \"dpsgd:rounds=40\"\n"), 40u);
+  EXPECT_EQ(planned("protocol = \"dpsgd\"\n"), 100u);  // The protocol's own.
+  EXPECT_EQ(planned("protocol = \"divshare:until=9s\"\n"), std::nullopt);
+  EXPECT_EQ(planned("protocol = \"of a version to come\"\n"), std::nullopt);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(rounds_planned(folder), std::nullopt);
 }
 
 }  // namespace
