@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <stdexcept>
 #include <utility>
 
+#include "protocol/protocols.h"
 #include "protocol/world_for_tests.h"
 
 namespace tessera {
@@ -76,6 +78,21 @@ TEST(PushSum, ItsWeightTravelsInTheHeading) {
     EXPECT_NEAR(node->model()[1], 1, 1e-5f);
     EXPECT_TRUE(node->refusals().empty());
   }
+}
+
+PreparedProtocol prepare_push_sum(Options&, const ProtocolContext&) {
+  return {.make = [](NodeId) { return std::make_unique<PushSum>(); }};
+}
+
+TEST(Protocols, TakeRowsFromOutside) {
+  EXPECT_THROW((void)prepare_protocol("push-sum", {}), std::invalid_argument);
+  register_protocol({.name = "push-sum",
+                     .usage = "push-sum",
+                     .summary = "a protocol of one's own",
+                     .prepare = prepare_push_sum});
+  EXPECT_NE(prepare_protocol("push-sum", {.nodes = kNodes}).make(0), nullptr);
+  EXPECT_EQ(protocols().back().name, "push-sum");
+  EXPECT_THROW(register_protocol({.name = "dpsgd"}), std::invalid_argument);
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
 
 #include "base/text.h"
 #include "tidy/layers.h"
+#include "tidy/names.h"
+#include "tidy/page_rules.h"
 
 namespace tessera::tidy {
 namespace {
@@ -211,78 +212,54 @@ void check_using(const File& file, const Tree&, Report& report) {
       report.add(i, "'using namespace' in a header reaches everyone who includes it: name things");
 }
 
-void check_shell(const File& file, const Tree&, Report& report) {
-  if (!file.is_shell()) return;
-  if (file.lines.empty() || file.lines[0] != "#!/usr/bin/env bash")
-    report.add(0, "begin with '#!/usr/bin/env bash'");
-  std::size_t i = 0;
-  while (i < file.lines.size() && (file.lines[i].empty() || file.lines[i][0] == '#')) ++i;
-  if (i == file.lines.size() || file.lines[i] != "set -euo pipefail")
-    report.add(i, "'set -euo pipefail' must be the first command, so that no failure goes unseen");
-}
-
-// "zlib" for find_package(ZLIB REQUIRED), "kissfft" for find_library(VAR kissfft-float): the part
-// of a package's name that stays the same wherever it is written.
-std::string package_asked_for(std::string_view line) {
-  std::string_view words;
-  for (std::string_view call : {"find_package(", "find_library(", "find_path("})
-    if (line.starts_with(call)) words = line.substr(call.size());
-  if (!line.starts_with("find_package("))
-    words = trimmed(words.substr(std::min(words.find(' '), words.size())));
-  std::string name;
-  for (char c : words.substr(0, words.find_first_of(" )-_/+")))
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
-
-bool mentions(const File& file, std::string_view word) {
-  for (std::string line : file.lines) {
-    for (char& c : line) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (line.find(word) != line.npos) return true;
+void check_unused(const File& file, const Tree& tree, Report& report) {
+  if (file.folder().empty()) return;
+  for (const DeclaredName& declared : functions_declared(file)) {
+    const auto says_it = [&](const auto& other) {
+      return other.second.words.contains(declared.name);
+    };
+    if (std::none_of(tree.begin(), tree.end(), says_it))
+      report.add(declared.line,
+                 fmt::format("nothing calls {}(), not even a test: remove it", declared.name));
   }
-  return false;
 }
 
-void check_packages(const File& file, const Tree& tree, Report& report) {
-  if (file.folder().empty() || !file.ends_with("/CMakeLists.txt")) return;
+// Where the comment beside a line's code begins; npos where there is none.
+std::size_t comment_beside_code(const File& file, std::size_t i) {
+  if (file.lines[i].starts_with('#')) return std::string::npos;
+  const std::size_t at = file.lines[i].rfind("  // ");
+  const std::size_t code = file.code[i].find_last_not_of(' ');
+  return at == std::string::npos || code == std::string::npos || code > at ? std::string::npos
+                                                                           : at + 2;
+}
+
+// Goes on in the lines below where those are nothing but comment, in the same column.
+std::string_view end_of_comment(const File& file, std::size_t i, std::size_t column) {
+  while (i + 1 < file.lines.size() && file.lines[i + 1].find_first_not_of(' ') == column &&
+         file.lines[i + 1].substr(column).starts_with("//"))
+    ++i;
+  return trimmed(file.lines[i]);
+}
+
+// Formulas and words in small letters are no sentences.
+void check_sentences(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp()) return;
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
-    const std::string name = package_asked_for(file.lines[i]);
-    if (name.empty() || name == "threads") continue;
-    for (const char* page : {"scripts/setup.sh", "THIRD_PARTY.md"}) {
-      const auto found = tree.find(page);
-      if (found == tree.end() || !mentions(found->second, name))
-        report.add(i, fmt::format("{} knows no {}: add its line", page, name));
-    }
+    const std::size_t column = comment_beside_code(file, i);
+    if (column == std::string::npos) continue;
+    const unsigned char first = static_cast<unsigned char>(file.lines[i][column + 3]);
+    const unsigned char last = static_cast<unsigned char>(end_of_comment(file, i, column).back());
+    if (std::isupper(first) && (std::isalpha(last) || last == ','))
+      report.add(i,
+                 "a comment beside code is a whole sentence, with a full stop: a reader sees "
+                 "one line of it");
   }
-}
-
-// Reports the targets of [text](target) in one line that are neither in the tree nor elsewhere.
-void check_links_of_line(const File& file, std::size_t i, const Tree& tree, Report& report) {
-  namespace fs = std::filesystem;
-  const std::string& line = file.lines[i];
-  for (std::size_t at = line.find("]("); at != line.npos; at = line.find("](", at + 1)) {
-    std::string target = line.substr(at + 2, line.find(')', at) - at - 2);
-    target = target.substr(0, target.find('#'));
-    if (target.empty() || target.find(':') != target.npos) continue;
-    const std::string path =
-        (fs::path(file.path).parent_path() / target).lexically_normal().generic_string();
-    const auto next = tree.lower_bound(path);  // A folder exists if some file in it does.
-    const bool exists = next != tree.end() && next->first.starts_with(path);
-    if (!exists && path != "LICENSE")
-      report.add(i, fmt::format("links to {}, which does not exist", path));
-  }
-}
-
-void check_links(const File& file, const Tree& tree, Report& report) {
-  if (!file.ends_with(".md")) return;
-  for (std::size_t i = 0; i < file.lines.size(); ++i) check_links_of_line(file, i, tree, report);
 }
 
 constexpr std::array kRules = {
     Rule{"includes", "a folder includes itself and what its link line names", check_includes},
     Rule{"layers", "a folder's link line names lower layers only", check_link_lines},
-    Rule{"owned", "LibTorch is seen by torch/ only, ZeroMQ by live/link/, MPI by live/",
-         check_heavy_includes},
+    Rule{"owned", "LibTorch is seen by torch/ only, ZeroMQ by live/link/", check_heavy_includes},
     Rule{"clock", "no wall clock outside live/ and the stopwatch", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},
     Rule{"output", "a line that cannot be printed ends nothing and is not forgotten", check_output},
@@ -294,6 +271,8 @@ constexpr std::array kRules = {
     Rule{"companion", "every source has a header or says what it is for", check_companion},
     Rule{"header", "headers explain themselves and are included once", check_header},
     Rule{"using", "headers open no namespaces", check_using},
+    Rule{"unused", "what a header declares is called somewhere", check_unused},
+    Rule{"sentences", "a comment beside code does not go on beside other code", check_sentences},
     Rule{"packages", "what a folder needs is set up and credited", check_packages},
     Rule{"shell", "scripts stop at the first failure", check_shell},
     Rule{"links", "links in pages lead somewhere", check_links},

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "tidy/layers.h"
+#include "tidy/names.h"
 
 namespace tessera::tidy {
 namespace {
@@ -118,6 +119,7 @@ Tree read_tree(const std::filesystem::path& root) {
 File make_file(std::string path, std::string_view text) {
   File file{.path = std::move(path), .lines = lines_of(text)};
   file.code = file.is_cpp() ? lines_of(without_comments_and_literals(text)) : file.lines;
+  file.words = words_said(file);
   return file;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct File {
   std::string path{};  // From the root of the tree.
   std::vector<std::string> lines{};
   std::vector<std::string> code{};  // The same lines, blanked; equal to them where it is not C++.
+  std::set<std::string> words{};    // See words_said() in tidy/names.h.
 
   bool ends_with(std::string_view suffix) const { return path.ends_with(suffix); }
   bool is_cpp() const { return ends_with(".cc") || ends_with(".h"); }

@@ -1,0 +1,74 @@
+#include "tidy/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "tidy/source.h"
+
+namespace tessera::tidy {
+namespace {
+
+bool is_word_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Where the name stands that a line of a header declares as a function: after a type and before the
+// first bracket. Nothing where the line declares none.
+struct Place {
+  std::size_t begin = 0, end = 0;
+};
+
+Place declared_in(const std::string& line) {
+  constexpr std::array<std::string_view, 9> kNoTypes = {"return", "else",  "if",     "while", "for",
+                                                        "case",   "throw", "delete", "using"};
+  const std::size_t first = line.find_first_not_of(' ');
+  const std::size_t bracket = line.find('(');
+  if (first > 2 || bracket == line.npos) return {};
+  std::size_t begin = bracket;
+  while (begin > first && is_word_char(line[begin - 1])) --begin;
+  const std::string before = line.substr(first, begin - first);
+  constexpr std::string_view kTypes = " :<>,*&[]_";
+  const bool is_type = std::all_of(before.begin(), before.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || kTypes.find(c) != kTypes.npos;
+  });
+  if (begin == bracket || before.empty() || !is_type || before.back() == ':') return {};
+  const std::string word = before.substr(0, before.find_first_of(" <:*&"));
+  if (std::find(kNoTypes.begin(), kNoTypes.end(), word) != kNoTypes.end()) return {};
+  return {begin, bracket};
+}
+
+}  // namespace
+
+std::vector<DeclaredName> functions_declared(const File& file) {
+  // Called by the standard library, or no names at all.
+  constexpr std::array<std::string_view, 3> kNotOurs = {"deallocate", "volatile", "decltype"};
+  std::vector<DeclaredName> names;
+  if (!file.ends_with(".h")) return names;
+  for (std::size_t i = 0; i < file.code.size(); ++i) {
+    const Place place = declared_in(file.code[i]);
+    const std::string name = file.code[i].substr(place.begin, place.end - place.begin);
+    if (!name.empty() && std::find(kNotOurs.begin(), kNotOurs.end(), name) == kNotOurs.end())
+      names.push_back({name, i});
+  }
+  return names;
+}
+
+std::set<std::string> words_said(const File& file) {
+  std::set<std::string> words;
+  if (!file.is_cpp()) return words;
+  for (const std::string& line : file.code) {
+    if (file.ends_with(".cc") && !line.starts_with(' ')) continue;
+    const Place declared = file.ends_with(".h") ? declared_in(line) : Place{};
+    for (std::size_t at = 0; at < line.size();) {
+      std::size_t end = at;
+      while (end < line.size() && is_word_char(line[end])) ++end;
+      if (end > at && (at != declared.begin || end != declared.end))
+        words.insert(line.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return words;
+}
+
+}  // namespace tessera::tidy

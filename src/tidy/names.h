@@ -1,0 +1,26 @@
+// Which functions a header declares, and which words the rest of the tree says: together they tell
+// of functions that nothing calls. Goes by our layout: what a file declares outside of bodies
+// begins a line or is indented by one step, and bodies are indented.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tessera::tidy {
+
+struct File;
+
+struct DeclaredName {
+  std::string name{};
+  std::size_t line = 0;  // From zero.
+};
+
+// Functions that a header declares, or defines in place.
+std::vector<DeclaredName> functions_declared(const File& file);
+
+// Words of a C++ file's code that can be calls: in a source those of indented lines, in a header
+// all but the names it declares where it declares them.
+std::set<std::string> words_said(const File& file);
+
+}  // namespace tessera::tidy
