@@ -1,10 +1,15 @@
 #include "learn/cpu_net.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
+#include <variant>
 
 #include "base/check.h"
 #include "learn/cpu_chain.h"
 #include "learn/loss.h"
+#include "learn/panel_product.h"
 
 namespace tessera {
 namespace {
@@ -70,7 +75,40 @@ class CpuNet final : public NodeModel {
   Floats64 parameters_, gradient_;
 };
 
+[[noreturn]] void refuse(const Model& model, const Layer& layer, std::string_view what) {
+  const std::string& weight = model.parameters[layer.first_parameter].name;
+  throw std::invalid_argument(
+      fmt::format("model {}: {} has {}: change the model, or use device=cuda", model.name,
+                  weight.substr(0, weight.rfind('.')), what));
+}
+
+void require_multiple(const Model& model, const Layer& layer, std::size_t width, std::size_t of,
+                      std::string_view what) {
+  if (width % of != 0)
+    refuse(model, layer,
+           fmt::format("{} {}, and on the CPU they must be a multiple of {}", width, what, of));
+}
+
+void require_whole_vectors(const Model& model, std::span<const Layer> layers) {
+  for (const Layer& layer : layers) {
+    if (const auto* const conv = std::get_if<Convolution>(&layer.kind)) {
+      require_multiple(model, layer, conv->outputs, 16, "channels");
+      if (&layer == model.layers.data() && conv->stride != 1)
+        refuse(model, layer, "a stride, which the first layer on the CPU cannot");
+    } else if (const auto* const lstm = std::get_if<Lstm>(&layer.kind)) {
+      require_multiple(model, layer, lstm->units, kPanel, "units");
+    } else if (const auto* const residual = std::get_if<Residual>(&layer.kind)) {
+      require_whole_vectors(model, residual->body);
+      require_whole_vectors(model, residual->shortcut);
+    }
+  }
+}
+
 }  // namespace
+
+void require_whole_vectors(const Model& model) {
+  require_whole_vectors(model, model.layers);
+}
 
 std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max) {
   return std::make_unique<CpuNet>(model, batch_max);

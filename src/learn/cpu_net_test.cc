@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "learn/plain_model.h"
 #include "learn/sgd.h"
@@ -82,7 +83,9 @@ void expect_agreement(const Model& model) {
 class EveryModel : public ::testing::TestWithParam<testing::Case> {};
 
 TEST_P(EveryModel, EqualsItsFormulas) {
-  expect_agreement(build_model(GetParam().spec, GetParam().task));
+  const Model model = build_model(GetParam().spec, GetParam().task);
+  EXPECT_NO_THROW(require_whole_vectors(model));
+  expect_agreement(model);
 }
 INSTANTIATE_TEST_SUITE_P(CpuNet, EveryModel, ::testing::ValuesIn(testing::small_cases()),
                          [](const auto& one) {
@@ -167,6 +170,49 @@ TEST(CpuNet, PassesOnNotANumber) {
     EXPECT_FALSE(std::isfinite(out[0])) << bad;
     EXPECT_FALSE(std::isfinite(net->differentiate(data.first(2)))) << bad;
   }
+}
+
+std::string width_refused(const Model& model) {
+  try {
+    require_whole_vectors(model);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+// A model that is fine on a GPU is refused in words before any kernel sees it.
+TEST(CpuNet, RefusesWidthsItsKernelsDoNotTake) {
+  const Task images{.shape = {3, 8, 8}, .classes = 10};
+  const auto conv = [&](std::uint32_t channels, std::uint32_t stride) {
+    return ModelBuilder("odd", images)
+        .convolution("conv1", channels, 3, stride)
+        .linear("fc", 10)
+        .done();
+  };
+  EXPECT_EQ(width_refused(conv(16, 1)), "(accepted)");
+  EXPECT_EQ(
+      width_refused(conv(12, 1)),
+      "model odd: conv1 has 12 channels, and on the CPU they must be a multiple of 16: change "
+      "the model, or use device=cuda");
+  EXPECT_NE(width_refused(conv(16, 2)).find("conv1 has a stride"), std::string::npos);
+  const Model residual = ModelBuilder("odd", images)
+                             .convolution("conv1", 16, 3)
+                             .residual_block("block1", {.outputs = 24, .stride = 1, .groups = 2})
+                             .mean_pool()
+                             .linear("fc", 10)
+                             .done();
+  EXPECT_NE(width_refused(residual).find("24 channels"), std::string::npos);
+  const Task tokens{.kind = Task::Kind::kTokens, .shape = {5}, .classes = 9, .vocabulary = 9};
+  const auto lstm = [&](std::uint32_t units) {
+    return ModelBuilder("odd", tokens)
+        .embedding("embedding", 9, 8)
+        .lstm("lstm", units, 1)
+        .linear("fc", 9)
+        .done();
+  };
+  EXPECT_EQ(width_refused(lstm(64)), "(accepted)");
+  EXPECT_NE(width_refused(lstm(40)).find("lstm has 40 units"), std::string::npos);
 }
 
 }  // namespace

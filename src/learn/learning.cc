@@ -36,6 +36,7 @@ void require_samples(const Learning& learning) {
 }
 
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
+  require_whole_vectors(model);
   const std::size_t batch_max = std::max(kCpuTestBatch, options.training.batch);
   learn_on_cpu({.task = model.task,
                 .initial = initial_parameters(model, Random(options.seed).fork("model")),
