@@ -10,48 +10,11 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
-#include "cli/progress.h"
+#include "cli/sim_progress.h"
 #include "run/simulated_run.h"
 
 namespace tessera {
 namespace {
-
-// How far a run is, how fast, and how long it will take.
-class SimProgress {
- public:
-  SimProgress(const Plan& plan, bool quiet)
-      : line_(quiet),
-        nodes_(plan.nodes),
-        by_time_(plan.protocol.prepared.until != kNever),
-        end_(by_time_ ? to_seconds(plan.protocol.prepared.until.time_since_epoch())
-                      : plan.protocol.prepared.rounds) {}
-
-  void begins_at(const Simulation& simulation) {
-    first_round_ = simulation.rounds_done();
-    first_ = by_time_ ? to_seconds(simulation.now().time_since_epoch()) : first_round_;
-  }
-
-  void show(const MetricsRow& row) {
-    const double seconds = watch_.seconds();
-    const double at = by_time_ ? row.seconds : row.round;
-    const double left = at > first_ ? seconds / (at - first_) * (end_ - at) : 0;
-    line_.show(fmt::format(
-        "{}  accuracy {:.1f}%  loss {:.3f}  sent {} per node  {:.0f} node-rounds/s{}",
-        by_time_ ? fmt::format("{:g}/{:g} s", at, end_) : fmt::format("round {:g}/{:g}", at, end_),
-        100 * row.accuracy.mean, row.loss.mean, show_bytes(row.bytes_per_node),
-        (row.round - first_round_) * nodes_ / seconds,
-        left > 0 ? "  " + show_duration(Duration(static_cast<std::int64_t>(left * 1e9))) + " left"
-                 : ""));
-  }
-  void end() { line_.end(); }
-
- private:
-  ProgressLine line_;
-  double nodes_;
-  bool by_time_;
-  double end_ = 0, first_ = 0, first_round_ = 0;
-  Stopwatch watch_;
-};
 
 void print_summary(const Summary& summary, const std::filesystem::path& out) {
   const MetricsRow& last = summary.last;
