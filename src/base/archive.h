@@ -236,16 +236,6 @@ class Archive {
     object.fields(*this);
   }
 
-  // What still has its two halves.
-  template <typename T>
-  requires(!HasFields<T> && requires(T & object, Bytes& out, ByteReader& in) {
-    object.save(out);
-    object.load(in);
-  }) void field(T& object) {
-    if (!loading()) return object.save(*out_);
-    if (const Result<void> loaded = object.load(*in_); !loaded.ok()) refuse(loaded.error().message);
-  }
-
   template <typename Sequence>
   void sequence(Sequence& values) {
     std::size_t left = count(values.size());
