@@ -29,10 +29,10 @@ LstmLevel::LstmLevel(const Model& model, const Layer& layer, std::size_t level,
       batch_(batch_max) {
   CHECK(units_ % kPanel == 0);
   const std::size_t first = layer.first_parameter + 4 * level;
-  from_input_ = model.parameters[first].offset;
-  from_state_ = model.parameters[first + 1].offset;
-  input_bias_ = model.parameters[first + 2].offset;
-  state_bias_ = model.parameters[first + 3].offset;
+  at_.from_input = model.parameters[first].offset;
+  at_.from_state = model.parameters[first + 1].offset;
+  at_.input_bias = model.parameters[first + 2].offset;
+  at_.state_bias = model.parameters[first + 3].offset;
   gates_.resize(place(panels(), 0));
   for (Floats64* each : {&c_, &tanh_c_, &states_}) each->resize(place(panels() / 4, 0));
   d_states_.resize(units_ * steps_ * batch_max);
@@ -47,13 +47,13 @@ void LstmLevel::forward(std::span<const float> parameters, const float* x, std::
   for (std::size_t panel = 0; panel < panels(); ++panel) {
     std::array<float, kPanel> bias;
     for (std::size_t column = 0; column < kPanel; ++column)
-      bias[column] = parameters[input_bias_ + panel * kPanel + column] +
-                     parameters[state_bias_ + panel * kPanel + column];
+      bias[column] = parameters[at_.input_bias + panel * kPanel + column] +
+                     parameters[at_.state_bias + panel * kPanel + column];
     multiply({.rows = steps_ * batch,
               .count = inputs_,
               .a = x,
               .a_panel = place(1, 0),
-              .b = &parameters[from_input_ + panel * inputs_ * kPanel],
+              .b = &parameters[at_.from_input + panel * inputs_ * kPanel],
               .start = bias.data(),
               .out = &gates_[place(panel, 0)],
               .out_row = kPanel});
@@ -73,7 +73,7 @@ void LstmLevel::add_states(std::span<const float> parameters, std::size_t step, 
             .count = units_,
             .a = &states_[place(0, step - 1)],
             .a_panel = place(1, 0),
-            .b = &parameters[from_state_ + panel * units_ * kPanel],
+            .b = &parameters[at_.from_state + panel * units_ * kPanel],
             .start = gates,
             .start_row = kPanel,
             .out = gates,
@@ -91,7 +91,7 @@ void LstmLevel::run_cell(std::size_t step, std::size_t q) {
 
 void LstmLevel::backward(std::span<const float> parameters, std::span<float> gradient,
                          const float* x, float* d_x, const Update& update) {
-  turn(&parameters[from_state_], units_);
+  turn(&parameters[at_.from_state], units_);
   std::fill(d_c_.begin(), d_c_.end(), 0.0f);
   for (std::size_t step = steps_; step-- > 0;)
     for (std::size_t q = 0; q < panels() / 4; ++q) {
@@ -99,11 +99,11 @@ void LstmLevel::backward(std::span<const float> parameters, std::span<float> gra
       run_cell_gradient(step, q);
     }
   if (d_x) {
-    turn(&parameters[from_input_], inputs_);
+    turn(&parameters[at_.from_input], inputs_);
     input_gradient(d_x);
   }
-  const LstmWeights from_input{x, inputs_, from_input_, 0};
-  const LstmWeights from_state{states_.data(), units_, from_state_, 1};
+  const LstmWeights from_input{x, inputs_, at_.from_input, 0};
+  const LstmWeights from_state{states_.data(), units_, at_.from_state, 1};
   for (const LstmWeights& weights : {from_input, from_state})
     weight_gradient(weights, gradient, update);
   bias_gradients(gradient, update);
@@ -170,12 +170,12 @@ void LstmLevel::weight_gradient(const LstmWeights& weights, std::span<float> gra
 }
 
 void LstmLevel::bias_gradients(std::span<float> gradient, const Update& update) const {
-  const std::span<float> sums = gradient.subspan(input_bias_, 4 * units_);
+  const std::span<float> sums = gradient.subspan(at_.input_bias, 4 * units_);
   for (std::size_t panel = 0; panel < panels(); ++panel)
     sum_rows(steps_ * batch_, &gates_[place(panel, 0)], &sums[panel * kPanel]);
-  std::ranges::copy(sums, &gradient[state_bias_]);
+  std::ranges::copy(sums, &gradient[at_.state_bias]);
   if (!update) return;
-  for (const std::size_t bias : {input_bias_, state_bias_}) update(bias, sums);
+  for (const std::size_t bias : {at_.input_bias, at_.state_bias}) update(bias, sums);
 }
 
 void LstmLevel::turn(const float* weights, std::size_t inputs) {
@@ -193,14 +193,16 @@ void LstmLevel::turn(const float* weights, std::size_t inputs) {
 }
 
 void LstmLevel::arrange(std::span<const float> flat, std::span<float> working) const {
-  for (const auto& [offset, inputs] : {std::pair(from_input_, inputs_), {from_state_, units_}})
+  for (const auto& [offset, inputs] :
+       {std::pair(at_.from_input, inputs_), {at_.from_state, units_}})
     for_weights(4 * units_, inputs, [&, at = offset](std::size_t torch, std::size_t own) {
       working[at + own] = flat[at + torch];
     });
 }
 
 void LstmLevel::restore(std::span<const float> working, std::span<float> flat) const {
-  for (const auto& [offset, inputs] : {std::pair(from_input_, inputs_), {from_state_, units_}})
+  for (const auto& [offset, inputs] :
+       {std::pair(at_.from_input, inputs_), {at_.from_state, units_}})
     for_weights(4 * units_, inputs, [&, at = offset](std::size_t torch, std::size_t own) {
       flat[at + torch] = working[at + own];
     });

@@ -71,7 +71,9 @@ class LstmLevel {
   void turn(const float* weights, std::size_t inputs);
 
   std::size_t inputs_ = 0, units_ = 0, steps_ = 0, batch_ = 0;
-  std::size_t from_input_ = 0, from_state_ = 0, input_bias_ = 0, state_bias_ = 0;  // Offsets.
+  struct Offsets {
+    std::size_t from_input = 0, from_state = 0, input_bias = 0, state_bias = 0;
+  } at_;  // Of its parameters in the flat vector.
   Floats64 gates_, c_, tanh_c_, states_, d_states_;
   Floats64 d_h_panel_, d_c_, turned_;
 };
