@@ -38,6 +38,17 @@ Place declared_in(const std::string& line) {
   return {begin, bracket};
 }
 
+// All but the one at `left_out`.
+void add_words(const std::string& line, Place left_out, std::set<std::string>& words) {
+  for (std::size_t at = 0; at < line.size();) {
+    std::size_t end = at;
+    while (end < line.size() && is_word_char(line[end])) ++end;
+    if (end > at && (at != left_out.begin || end != left_out.end))
+      words.insert(line.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 }  // namespace
 
 std::vector<DeclaredName> functions_declared(const File& file) {
@@ -57,18 +68,29 @@ std::vector<DeclaredName> functions_declared(const File& file) {
 std::set<std::string> words_said(const File& file) {
   std::set<std::string> words;
   if (!file.is_cpp()) return words;
-  for (const std::string& line : file.code) {
-    if (file.ends_with(".cc") && !line.starts_with(' ')) continue;
-    const Place declared = file.ends_with(".h") ? declared_in(line) : Place{};
-    for (std::size_t at = 0; at < line.size();) {
-      std::size_t end = at;
-      while (end < line.size() && is_word_char(line[end])) ++end;
-      if (end > at && (at != declared.begin || end != declared.end))
-        words.insert(line.substr(at, end - at));
-      at = end + 1;
-    }
-  }
+  for (const std::string& line : file.code)
+    if (file.ends_with(".h"))
+      add_words(line, declared_in(line), words);
+    else if (line.starts_with(' '))
+      add_words(line, {}, words);
   return words;
+}
+
+std::vector<ClassMembers> classes_of(const File& file) {
+  std::vector<ClassMembers> classes;
+  bool inside = false;
+  for (std::size_t i = 0; i < file.code.size(); ++i) {
+    const std::string& line = file.code[i];
+    if (line.starts_with("class ") || line.starts_with("struct ")) {
+      inside = line.find(';') == line.npos;
+      if (inside) classes.push_back({.line = i});
+    }
+    if (line.starts_with('}')) inside = false;
+    if (inside && line.find_first_not_of(' ') == 2) add_words(line, {}, classes.back().names);
+  }
+  for (ClassMembers& each : classes)
+    std::erase_if(each.names, [](const std::string& word) { return !word.ends_with('_'); });
+  return classes;
 }
 
 }  // namespace tessera::tidy

@@ -1,6 +1,7 @@
 // Which functions a header declares, and which words the rest of the tree says: together they tell
-// of functions that nothing calls. Goes by our layout: what a file declares outside of bodies
-// begins a line or is indented by one step, and bodies are indented.
+// of functions that nothing calls. And what classes hold. Goes by our layout: what a file declares
+// outside of bodies begins a line or is indented by one step, bodies are indented, and the names of
+// a class's members end in an underscore.
 #pragma once
 
 #include <set>
@@ -22,5 +23,11 @@ std::vector<DeclaredName> functions_declared(const File& file);
 // Words of a C++ file's code that can be calls: in a source those of indented lines, in a header
 // all but the names it declares where it declares them.
 std::set<std::string> words_said(const File& file);
+
+struct ClassMembers {
+  std::size_t line = 0;  // Where the class begins, from zero.
+  std::set<std::string> names{};
+};
+std::vector<ClassMembers> classes_of(const File& file);
 
 }  // namespace tessera::tidy

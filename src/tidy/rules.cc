@@ -19,6 +19,7 @@ using Report = Rule::Report;
 constexpr std::size_t kColumnsMax = 100;
 constexpr std::size_t kFunctionLinesMax = 60;
 constexpr std::size_t kFileLinesMax = 500;
+constexpr std::size_t kMembersMax = 15;
 
 // "codec/wire.h" for #include "codec/wire.h", "<torch/torch.h" for #include <torch/torch.h>.
 std::string_view included(std::string_view line) {
@@ -224,6 +225,15 @@ void check_unused(const File& file, const Tree& tree, Report& report) {
   }
 }
 
+void check_members(const File& file, const Tree&, Report& report) {
+  if (!file.is_cpp()) return;
+  for (const ClassMembers& each : classes_of(file))
+    if (each.names.size() > kMembersMax)
+      report.add(each.line, fmt::format("a class of {} members, {} at most: some of them belong "
+                                        "together, make them a class or a struct",
+                                        each.names.size(), kMembersMax));
+}
+
 // Where the comment beside a line's code begins; npos where there is none.
 std::size_t comment_beside_code(const File& file, std::size_t i) {
   if (file.lines[i].starts_with('#')) return std::string::npos;
@@ -271,6 +281,7 @@ constexpr std::array kRules = {
     Rule{"companion", "every source has a header or says what it is for", check_companion},
     Rule{"header", "headers explain themselves and are included once", check_header},
     Rule{"using", "headers open no namespaces", check_using},
+    Rule{"members", "classes of at most 15 members", check_members},
     Rule{"unused", "what a header declares is called somewhere", check_unused},
     Rule{"sentences", "a comment beside code does not go on beside other code", check_sentences},
     Rule{"packages", "what a folder needs is set up and credited", check_packages},

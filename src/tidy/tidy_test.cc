@@ -24,6 +24,13 @@ std::string function_of_lines(std::size_t lines) {
   return text + "}\n";
 }
 
+std::string class_of_members(int members) {
+  std::string text = "class A {\n public:\n  int f() const { return m0_; }\n\n private:\n";
+  for (int i = 0; i < members; i += 2)
+    text += "  int m" + std::to_string(i) + "_ = 0, m" + std::to_string(i + 1) + "_{};\n";
+  return text + "};\n";
+}
+
 std::string empty_lines(std::size_t lines) {
   return std::string(lines, '\n');
 }
@@ -116,6 +123,7 @@ std::vector<Sample> bad_samples() {
       {"header", "src/math/a.h", "#pragma once\n"},
       {"header", "src/math/a.h", "// Says what it is.\nint f();\n"},
       {"using", "src/math/a.h", pragma + "using namespace std;\n"},
+      {"members", "src/math/a.cc", class_of_members(16)},
       {"unused", "src/math/a.h", pragma + "std::vector<int> f(int x);\n"},
       {"unused", "src/math/a.h", pragma + "struct A {\n  int* f() const { return b_; }\n};\n"},
       {"unused", "src/math/a.h", pragma + "// Like called(), f() adds.\nint f(int x);\n"},
@@ -166,6 +174,7 @@ std::vector<Sample> good_samples() {
       {"companion", "src/math/known.cc", "#include \"math/known.h\"\n"},
       {"companion", "src/math/a.cc", "// The second half of known.h.\n"},
       {"using", "src/math/a.h", "using namespace std::chrono_literals;\n"},
+      {"members", "src/math/a.cc", class_of_members(14) + class_of_members(14)},
       {"unused", "src/math/a.h", "int called(int x);\n"},
       {"unused", "src/math/a.h", "struct A {\n  static int member_called(int x);\n};\n"},
       {"unused", "src/math/a.h", "inline int g() {\n  return called(g_of(2));\n}\nint h = g();\n"},
