@@ -6,21 +6,22 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/table.h"
 #include "data/partition_kinds.h"
 
 namespace tessera {
 namespace {
 
 constexpr PartitionKind kPartitions[] = {
-    {"iid", "iid", "shuffled and dealt evenly: every node sees every class", deal_iid},
+    {"iid", "iid", "shuffled and dealt evenly: every node sees every class", read_iid},
     {"shards", "shards:per_node=2",
-     "per node a few windows of the label-sorted training set (JWINS, DivShare)", deal_shards},
+     "per node a few windows of the label-sorted training set (JWINS, DivShare)", read_shards},
     {"dirichlet", "dirichlet:alpha=0.1,least=1",
-     "each class divided by random shares; a smaller alpha is more uneven", deal_dirichlet},
-    {"users", "users:test=all", "whole users or writers, shuffled, in equal numbers", deal_users},
+     "each class divided by random shares; a smaller alpha is more uneven", read_dirichlet},
+    {"users", "users:test=all", "whole users or writers, shuffled, in equal numbers", read_users},
     {"consecutive", "consecutive:test=own",
      "whole users in the order of their ids (MovieLens); the first nodes hold one more",
-     deal_consecutive},
+     read_consecutive},
 };
 
 }  // namespace
@@ -29,40 +30,46 @@ std::span<const PartitionKind> partitions() {
   return kPartitions;
 }
 
-void require_classes(const LoadedData& data, const Options& options) {
+void require_classes(const LoadedData& data, std::string_view partition) {
   if (data.task.classes == 0)
-    throw std::invalid_argument(
-        fmt::format("{}: {} has ratings, not classes; use consecutive, users or iid",
-                    options.name(), data.name));
+    throw std::invalid_argument(fmt::format(
+        "{}: {} has ratings, not classes; use consecutive, users or iid", partition, data.name));
 }
 
-Partition deal_iid(const LoadedData& data, std::uint32_t nodes, Options& options,
-                   const Random& random) {
+Deal read_iid(Options&) {
+  return [](const LoadedData& data, std::uint32_t nodes, const Random& random) {
+    Indices order(data.train->size());
+    std::iota(order.begin(), order.end(), 0u);
+    Random(random).shuffle(std::span(order));
+    Partition partition{.train = std::vector<Indices>(nodes)};
+    for (std::size_t i = 0; i < order.size(); ++i) partition.train[i % nodes].push_back(order[i]);
+    return partition;
+  };
+}
+
+ReadPartition read_partition(std::string_view line) {
+  Options options(parse_spec(line));
+  const PartitionKind& kind = require_entry(partitions(), "partition", options.name());
+  ReadPartition read{.kind = &kind, .deal = kind.read(options)};
   options.done();
-  Indices order(data.train->size());
-  std::iota(order.begin(), order.end(), 0u);
-  Random(random).shuffle(std::span(order));
-  Partition partition{.train = std::vector<Indices>(nodes)};
-  for (std::size_t i = 0; i < order.size(); ++i) partition.train[i % nodes].push_back(order[i]);
-  return partition;
+  return read;
 }
 
 Partition partition_data(const LoadedData& data, std::string_view line, std::uint32_t nodes,
                          const Random& random) {
-  return partition_data(data, choose(partitions(), "partition", line), nodes, random);
+  return partition_data(data, read_partition(line), nodes, random);
 }
 
-Partition partition_data(const LoadedData& data, const Chosen<PartitionKind>& chosen,
-                         std::uint32_t nodes, const Random& random) {
+Partition partition_data(const LoadedData& data, const ReadPartition& read, std::uint32_t nodes,
+                         const Random& random) {
   CHECK(nodes > 0);
-  const PartitionKind& kind = *chosen.kind;
-  Options options(chosen.spec);
+  const PartitionKind& kind = *read.kind;
   if (nodes > data.train->size())
     throw std::invalid_argument(
         fmt::format("{}: {} nodes cannot share the {} training samples of {}; use fewer nodes or "
                     "more samples",
                     kind.name, nodes, data.train->size(), data.name));
-  Partition partition = kind.deal(data, nodes, options, random.fork("partition").fork(kind.name));
+  Partition partition = read.deal(data, nodes, random.fork("partition").fork(kind.name));
   CHECK(partition.train.size() == nodes);
   for (std::vector<Indices>* half : {&partition.train, &partition.test})
     for (Indices& own : *half) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/spec.h"
-#include "base/table.h"
 #include "data/dataset.h"
 
 namespace tessera {
@@ -21,23 +21,32 @@ struct Partition {
   std::vector<Indices> test{};  // The same; empty when every node is tested on the whole test half.
 };
 
+// Throws std::invalid_argument where data and nodes do not fit it.
+using Deal =
+    std::function<Partition(const LoadedData& data, std::uint32_t nodes, const Random& random)>;
+
 struct PartitionKind {
   std::string_view name{};
   std::string_view usage{};
   std::string_view summary{};
-  // Reads its options and calls options.done() first. Throws std::invalid_argument where data and
-  // nodes do not fit it.
-  Partition (*deal)(const LoadedData& data, std::uint32_t nodes, Options& options,
-                    const Random& random) = nullptr;
+  Deal (*read)(Options& options) = nullptr;
 };
 
 std::span<const PartitionKind> partitions();
+
+// A line that has been read, before there is data.
+struct ReadPartition {
+  const PartitionKind* kind = nullptr;
+  Deal deal{};
+};
+// Throws std::invalid_argument for an unknown name, option or value.
+ReadPartition read_partition(std::string_view line);
 
 // partition_data(data, "shards:per_node=2", 96, Random(seed)). Whatever cannot be done throws
 // std::invalid_argument with what to change.
 Partition partition_data(const LoadedData& data, std::string_view line, std::uint32_t nodes,
                          const Random& random);
-Partition partition_data(const LoadedData& data, const Chosen<PartitionKind>& chosen,
-                         std::uint32_t nodes, const Random& random);
+Partition partition_data(const LoadedData& data, const ReadPartition& read, std::uint32_t nodes,
+                         const Random& random);
 
 }  // namespace tessera

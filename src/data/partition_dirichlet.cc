@@ -58,6 +58,30 @@ void deal_class(Indices samples, std::size_t even_part, double alpha, Random ran
   }
 }
 
+// Each class is divided among the nodes by shares drawn from Dirichlet(alpha) (Hsu et al.,
+// "Measuring the effects of non-identical data distribution", 2019), with the balancing of Li et
+// al., "Federated learning on non-IID data silos" (2022). Drawn again until every node has `least`
+// samples.
+Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes, double alpha,
+                         std::size_t least, const Random& random) {
+  require_classes(data, "dirichlet");
+  const std::vector<Indices> classes = by_class(data);
+  const std::size_t even_part = (data.train->size() + nodes - 1) / nodes;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const Random root = random.fork("attempt", static_cast<std::uint64_t>(attempt));
+    Partition partition{.train = std::vector<Indices>(nodes)};
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      deal_class(classes[c], even_part, alpha, root.fork("class", c), partition.train);
+    const bool enough = std::all_of(partition.train.begin(), partition.train.end(),
+                                    [&](const Indices& own) { return own.size() >= least; });
+    if (enough) return partition;
+  }
+  throw std::invalid_argument(
+      fmt::format("dirichlet: with alpha={} some of {} nodes had fewer than {} samples in each of "
+                  "{} draws; use a larger alpha or fewer nodes{}",
+                  alpha, nodes, least, kTries, least > 1 ? ", or a smaller least" : ""));
+}
+
 }  // namespace
 
 double log_gamma_draw(double shape, Random& random) {
@@ -77,31 +101,12 @@ double log_gamma_draw(double shape, Random& random) {
   }
 }
 
-// Each class is divided among the nodes by shares drawn from Dirichlet(alpha) (Hsu et al.,
-// "Measuring the effects of non-identical data distribution", 2019), with the balancing of Li et
-// al., "Federated learning on non-IID data silos" (2022). Drawn again until every node has `least`
-// samples.
-Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes, Options& options,
-                         const Random& random) {
+Deal read_dirichlet(Options& options) {
   const double alpha = options.number("alpha", 0.1, between(1e-6, 1e6));
   const auto least = static_cast<std::size_t>(options.integer("least", 1, between(1, 1e9)));
-  options.done();
-  require_classes(data, options);
-  const std::vector<Indices> classes = by_class(data);
-  const std::size_t even_part = (data.train->size() + nodes - 1) / nodes;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    const Random root = random.fork("attempt", static_cast<std::uint64_t>(attempt));
-    Partition partition{.train = std::vector<Indices>(nodes)};
-    for (std::size_t c = 0; c < classes.size(); ++c)
-      deal_class(classes[c], even_part, alpha, root.fork("class", c), partition.train);
-    const bool enough = std::all_of(partition.train.begin(), partition.train.end(),
-                                    [&](const Indices& own) { return own.size() >= least; });
-    if (enough) return partition;
-  }
-  throw std::invalid_argument(
-      fmt::format("dirichlet: with alpha={} some of {} nodes had fewer than {} samples in each of "
-                  "{} draws; use a larger alpha or fewer nodes{}",
-                  alpha, nodes, least, kTries, least > 1 ? ", or a smaller least" : ""));
+  return [alpha, least](const LoadedData& data, std::uint32_t nodes, const Random& random) {
+    return deal_dirichlet(data, nodes, alpha, least, random);
+  };
 }
 
 }  // namespace tessera

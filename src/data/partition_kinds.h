@@ -5,19 +5,14 @@
 
 namespace tessera {
 
-Partition deal_iid(const LoadedData& data, std::uint32_t nodes, Options& options,
-                   const Random& random);
-Partition deal_shards(const LoadedData& data, std::uint32_t nodes, Options& options,
-                      const Random& random);
-Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes, Options& options,
-                         const Random& random);
-Partition deal_users(const LoadedData& data, std::uint32_t nodes, Options& options,
-                     const Random& random);
-Partition deal_consecutive(const LoadedData& data, std::uint32_t nodes, Options& options,
-                           const Random& random);
+Deal read_iid(Options& options);
+Deal read_shards(Options& options);
+Deal read_dirichlet(Options& options);
+Deal read_users(Options& options);
+Deal read_consecutive(Options& options);
 
 // Throws unless the targets are classes.
-void require_classes(const LoadedData& data, const Options& options);
+void require_classes(const LoadedData& data, std::string_view partition);
 
 // The logarithm of a draw from the gamma distribution of scale 1. For shapes near zero the draw
 // itself would be zero in floating point.

@@ -24,17 +24,13 @@ void cut_window(Indices& left, std::size_t start, std::size_t count, Indices& in
   left.erase(left.begin(), at(count - tail));
 }
 
-}  // namespace
-
 // Label shards as the JWINS paper's code cuts them: the training set sorted by label and, per node,
 // `per_node` windows of equal length at random places of what is left of it. A window may span two
 // classes, or more where others have been cut out before; the few samples that remain when nodes
 // and windows do not divide their number go unused.
-Partition deal_shards(const LoadedData& data, std::uint32_t nodes, Options& options,
+Partition deal_shards(const LoadedData& data, std::uint32_t nodes, std::size_t per_node,
                       const Random& random) {
-  const auto per_node = static_cast<std::size_t>(options.integer("per_node", 2, between(1, 1e6)));
-  options.done();
-  require_classes(data, options);
+  require_classes(data, "shards");
   const std::vector<std::uint32_t> labels = labels_of(*data.train, data.task);
   Indices left(labels.size());
   std::iota(left.begin(), left.end(), 0u);
@@ -52,6 +48,15 @@ Partition deal_shards(const LoadedData& data, std::uint32_t nodes, Options& opti
     for (std::size_t i = 0; i < per_node; ++i)
       cut_window(left, draw.below(left.size()), window, own);
   return partition;
+}
+
+}  // namespace
+
+Deal read_shards(Options& options) {
+  const auto per_node = static_cast<std::size_t>(options.integer("per_node", 2, between(1, 1e6)));
+  return [per_node](const LoadedData& data, std::uint32_t nodes, const Random& random) {
+    return deal_shards(data, nodes, per_node, random);
+  };
 }
 
 }  // namespace tessera

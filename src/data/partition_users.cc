@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "data/partition_kinds.h"
@@ -11,12 +13,12 @@ namespace tessera {
 namespace {
 
 // The users that have training samples, in the order of their ids.
-std::vector<std::uint32_t> users_of(const LoadedData& data, const Options& options,
+std::vector<std::uint32_t> users_of(const LoadedData& data, std::string_view partition,
                                     std::uint32_t nodes) {
   if (data.train_users.empty())
     throw std::invalid_argument(
         fmt::format("{}: the samples of {} belong to no users; use iid, shards or dirichlet",
-                    options.name(), data.name));
+                    partition, data.name));
   std::vector<std::uint32_t> users = data.train_users;
   std::sort(users.begin(), users.end());
   users.erase(std::unique(users.begin(), users.end()), users.end());
@@ -24,16 +26,23 @@ std::vector<std::uint32_t> users_of(const LoadedData& data, const Options& optio
     throw std::invalid_argument(
         fmt::format("{}: {} nodes cannot share the {} users of {}; use at "
                     "most {} nodes",
-                    options.name(), nodes, users.size(), data.name, users.size()));
+                    partition, nodes, users.size(), data.name, users.size()));
   return users;
 }
 
-// Whether nodes are tested on their own users only. For ratings that is the only sensible way: a
-// node never trains the rows of other nodes' users.
-bool test_own(const LoadedData& data, Options& options) {
+// Whether nodes are tested on their own users only; as the data asks where the line does not say.
+using TestOwn = std::optional<bool>;
+
+TestOwn read_test(Options& options) {
   constexpr std::array<std::string_view, 2> kWords = {"own", "all"};
-  const bool ratings = data.task.kind == Task::Kind::kRatings;
-  return options.choice("test", kWords, ratings ? "own" : "all") == "own";
+  if (!options.has("test")) return std::nullopt;
+  return options.choice("test", kWords, "all") == "own";
+}
+
+// For ratings one's own is the only sensible way: a node never trains the rows of other nodes'
+// users.
+bool own_is_usual(const LoadedData& data) {
+  return data.task.kind == Task::Kind::kRatings;
 }
 
 using NodeOfUser = std::map<std::uint32_t, std::uint32_t>;
@@ -48,9 +57,9 @@ std::vector<Indices> samples_of(const NodeOfUser& node_of, std::uint32_t nodes,
 }
 
 Partition deal_by(const NodeOfUser& node_of, const LoadedData& data, std::uint32_t nodes,
-                  bool own_test) {
+                  TestOwn own_test) {
   Partition partition{.train = samples_of(node_of, nodes, data.train_users)};
-  if (!own_test) return partition;
+  if (!own_test.value_or(own_is_usual(data))) return partition;
   partition.test = samples_of(node_of, nodes, data.test_users);
   for (std::uint32_t node = 0; node < nodes; ++node)
     if (partition.test[node].empty())
@@ -61,13 +70,9 @@ Partition deal_by(const NodeOfUser& node_of, const LoadedData& data, std::uint32
   return partition;
 }
 
-}  // namespace
-
-Partition deal_users(const LoadedData& data, std::uint32_t nodes, Options& options,
+Partition deal_users(const LoadedData& data, std::uint32_t nodes, TestOwn own_test,
                      const Random& random) {
-  const bool own_test = test_own(data, options);
-  options.done();
-  std::vector<std::uint32_t> users = users_of(data, options, nodes);
+  std::vector<std::uint32_t> users = users_of(data, "users", nodes);
   Random(random).shuffle(std::span(users));
   NodeOfUser node_of;
   for (std::uint32_t i = 0; i < users.size(); ++i) node_of[users[i]] = i % nodes;
@@ -76,11 +81,8 @@ Partition deal_users(const LoadedData& data, std::uint32_t nodes, Options& optio
 
 // U users and n nodes: the first U mod n nodes hold one user more than the others. Nothing is
 // drawn.
-Partition deal_consecutive(const LoadedData& data, std::uint32_t nodes, Options& options,
-                           const Random&) {
-  const bool own_test = test_own(data, options);
-  options.done();
-  const std::vector<std::uint32_t> users = users_of(data, options, nodes);
+Partition deal_consecutive(const LoadedData& data, std::uint32_t nodes, TestOwn own_test) {
+  const std::vector<std::uint32_t> users = users_of(data, "consecutive", nodes);
   const auto each = static_cast<std::uint32_t>(users.size()) / nodes;
   const auto more = static_cast<std::uint32_t>(users.size()) % nodes;
   NodeOfUser node_of;
@@ -88,6 +90,22 @@ Partition deal_consecutive(const LoadedData& data, std::uint32_t nodes, Options&
   for (std::uint32_t node = 0; node < nodes; ++node)
     for (std::uint32_t i = 0; i < each + (node < more ? 1 : 0); ++i) node_of[users[next++]] = node;
   return deal_by(node_of, data, nodes, own_test);
+}
+
+}  // namespace
+
+Deal read_users(Options& options) {
+  return [own_test = read_test(options)](const LoadedData& data, std::uint32_t nodes,
+                                         const Random& random) {
+    return deal_users(data, nodes, own_test, random);
+  };
+}
+
+Deal read_consecutive(Options& options) {
+  return
+      [own_test = read_test(options)](const LoadedData& data, std::uint32_t nodes, const Random&) {
+        return deal_consecutive(data, nodes, own_test);
+      };
 }
 
 }  // namespace tessera

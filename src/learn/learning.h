@@ -27,7 +27,7 @@ struct Backend;
 
 struct LearningOptions {
   Chosen<DatasetKind> data{};
-  Chosen<PartitionKind> partition{};
+  ReadPartition partition{};
   std::uint32_t nodes = 1;
   Spec model{};
   SgdOptions training{};

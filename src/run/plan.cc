@@ -18,15 +18,14 @@ constexpr const char* kEvaluateByTime = "every=5s";
 
 LessonPlan read_lesson(const Plan& plan) {
   const Experiment& experiment = plan.experiment;
-  LessonPlan lesson{
-      .options = {.data = choose(datasets(), "dataset", experiment.data),
-                  .partition = choose(partitions(), "partition", experiment.partition),
-                  .nodes = plan.nodes,
-                  .model = parse_spec(experiment.model),
-                  .training = parse_training(experiment.training),
-                  .device = parse_device(experiment.device),
-                  .seed = plan.seed,
-                  .backends = backends()}};
+  LessonPlan lesson{.options = {.data = choose(datasets(), "dataset", experiment.data),
+                                .partition = read_partition(experiment.partition),
+                                .nodes = plan.nodes,
+                                .model = parse_spec(experiment.model),
+                                .training = parse_training(experiment.training),
+                                .device = parse_device(experiment.device),
+                                .seed = plan.seed,
+                                .backends = backends()}};
   lesson.needs_data = model_kind(lesson.options.model.name, backends()).needs_data;
   lesson.steps =
       lesson.needs_data

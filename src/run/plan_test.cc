@@ -152,6 +152,16 @@ TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   EXPECT_EQ(protocol("divshare").retold(), 0u);
 }
 
+// Before there is any data: to load it may take a while.
+TEST(Plan, AnswersASlipInThePartitionAtOnce) {
+  EXPECT_NE(refusal([](Experiment& e) { e.partition = "shards:per_nod=2"; }).find("per_nod"),
+            std::string::npos);
+  EXPECT_NE(refusal([](Experiment& e) { e.partition = "dirichlet:alpha=0"; }).find("alpha"),
+            std::string::npos);
+  EXPECT_NE(refusal([](Experiment& e) { e.partition = "users:test=some"; }).find("test"),
+            std::string::npos);
+}
+
 TEST(Plan, SaysHowFarARunIsToGo) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("tessera_planned_{}", ::getpid());
