@@ -34,7 +34,6 @@ core   libcli11-dev           header:CLI/CLI.hpp
 core   libzmq3-dev            header:zmq.h
 core   cppzmq-dev             header:zmq.hpp
 core   libcpp-httplib-dev     header:httplib.h
-core   npm                    command:npm
 data   dataset-fashion-mnist  -
 test   ccache                 -
 test   libgtest-dev           header:gtest/gtest.h
@@ -44,6 +43,7 @@ test   libclang-rt-14-dev     -
 test   clang-format-14        command:clang-format-14
 test   lintian                -
 test   chromium               command:chromium
+test   npm                    command:npm
 test   python3-numpy          python:numpy
 test   python3-pywt           python:pywt
 torch  libtorch-dev           header:torch/csrc/api/include/torch/torch.h

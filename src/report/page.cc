@@ -143,10 +143,6 @@ void replace_first(std::string& text, std::string_view what, std::string_view by
 
 }  // namespace
 
-bool has_page() {
-  return !page_template().empty();
-}
-
 std::string page_data(const FoundRuns& found, std::span<const MetricsTable> tables,
                       const PageOptions& options) {
   const std::size_t rows_max = rows_that_fit(tables, options);

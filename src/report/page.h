@@ -1,7 +1,6 @@
 // One HTML page that shows runs: scripts, styles and figures in a single file that asks the network
 // for nothing when it is opened. What it looks like is written in web/; the build puts those files
-// together with uPlot and into the program. A build that could not fetch uPlot has no page, and
-// says so.
+// together and into the program.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +19,11 @@ struct PageOptions {
   std::size_t values_max = 180000;  // Together, when rows_max is 0: some 1.2 MB of text.
 };
 
-// Whether this build has the page.
-bool has_page();
-
 // The figures behind a page, as JSON that may stand inside a script element. A table for every seed
 // of every run.
 std::string page_data(const FoundRuns& found, std::span<const MetricsTable> tables,
                       const PageOptions& options);
-// The whole page around such figures. Call it only where has_page().
+// The whole page around such figures.
 std::string page_with(const std::string& data, bool live);
 
 }  // namespace tessera

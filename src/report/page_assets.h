@@ -1,5 +1,4 @@
-// What the build made of web/: the page with a gap for its figures. Empty where uPlot could not be
-// had.
+// What the build made of web/: the page with a gap for its figures.
 #pragma once
 
 #include <string_view>

@@ -86,9 +86,6 @@ struct Watch::Server {
 
 Watch::Watch(std::uint16_t port, std::filesystem::path folder)
     : server_(std::make_unique<Server>(std::move(folder))) {
-  if (!has_page())
-    throw std::invalid_argument(
-        "--watch: this build has no page; install npm, configure again, and build");
   httplib::Server& http = server_->http;
   // A handful of requests a minute need no crowd of threads, and connections that stay open would
   // have to be waited for at the end.

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "base/spec.h"
-#include "report/page.h"
 
 #if TESSERA_WITH_WATCH
 #include <fmt/format.h>
@@ -41,7 +40,6 @@ TEST(Watch, APortIsANumber) {
 namespace fs = std::filesystem;
 
 TEST(Watch, ServesWhatTheFolderHoldsToThisMachineOnly) {
-  if (!has_page()) GTEST_SKIP() << "this build has no page: uPlot was not there";
   const fs::path folder =
       fs::path(testing::TempDir()) / fmt::format("tessera_watch_test_{}", ::getpid());
   fs::remove_all(folder);
@@ -115,7 +113,6 @@ int port_of(const Watch& watch) {
 
 // Twenty connections that send next to nothing, for 15 s if they are let.
 TEST(Watch, SlowSendersBlockNeitherThePageNorTheEnd) {
-  if (!has_page()) GTEST_SKIP() << "this build has no page: uPlot was not there";
   auto watch = start_watch("any", "runs/none");
   std::vector<std::unique_ptr<SlowSender>> crowd;
   for (int i = 0; i < 20; ++i) crowd.push_back(std::make_unique<SlowSender>(port_of(*watch), 150));

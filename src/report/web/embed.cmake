@@ -1,27 +1,20 @@
 # Run by the build: puts the page together and writes it as C++, byte by byte, to OUT.
-# WEB: the folder with the page's files; UPLOT: the folder with uPlot's, or nothing for an empty page.
+# WEB: the folder with the page's files.
 
 # In the order in which they build on each other.
-set(scripts format theme model ticks svg lines bars target graph heat table main)
+set(scripts format theme model ticks frame svg plot reader lines bars target graph heat table main)
 
-if(UPLOT)
-  file(READ ${WEB}/page.html page)
-  set(script "")
-  foreach(name IN LISTS scripts)
-    file(READ ${WEB}/${name}.js text)
-    string(APPEND script "${text}\n")
-  endforeach()
-  file(READ ${WEB}/page.css style)
-  file(READ ${UPLOT}/dist/uPlot.iife.min.js uplot_script)
-  file(READ ${UPLOT}/dist/uPlot.min.css uplot_style)
-  file(READ ${UPLOT}/LICENSE uplot_licence)
-  foreach(part style uplot_script uplot_style uplot_licence script)
-    string(REPLACE "{{${part}}}" "${${part}}" page "${page}")
-  endforeach()
-  file(WRITE ${OUT}.html "${page}")
-else()
-  file(WRITE ${OUT}.html "")
-endif()
+file(READ ${WEB}/page.html page)
+set(script "")
+foreach(name IN LISTS scripts)
+  file(READ ${WEB}/${name}.js text)
+  string(APPEND script "${text}\n")
+endforeach()
+file(READ ${WEB}/page.css style)
+foreach(part style script)
+  string(REPLACE "{{${part}}}" "${${part}}" page "${page}")
+endforeach()
+file(WRITE ${OUT}.html "${page}")
 
 file(READ ${OUT}.html bytes HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

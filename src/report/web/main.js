@@ -240,10 +240,18 @@ setUpTheme();
 drawAll();
 theme.listeners.push(redraw);
 setUpPrint();
-let width = innerWidth;
-addEventListener("resize", () => {
-  if (innerWidth === width) return;
-  width = innerWidth;
+// A phone's window changes its height as it scrolls; a window on another screen may have other pixels.
+const windowNow = () => `${innerWidth} ${devicePixelRatio}`;
+let drawnFor = windowNow();
+function onResize() {
+  if (windowNow() === drawnFor) return;
+  drawnFor = windowNow();
   requestAnimationFrame(redraw);
-});
+}
+function followPixels() {
+  const pixels = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+  pixels.addEventListener("change", () => (onResize(), followPixels()), { once: true });
+}
+addEventListener("resize", onResize);
+followPixels();
 if (document.documentElement.dataset.mode === "live") follow();

@@ -162,18 +162,24 @@ function seedCurve(seed, figure, axis) {
   return curve;
 }
 
-// The value of ys at x, on the line between the rows around it.
-function valueAt(xs, ys, x) {
-  if (x <= xs[0]) return ys[0];
-  if (x >= xs[xs.length - 1]) return ys[xs.length - 1];
+// The last row at or before x; the first where there is none.
+function rowAt(xs, x) {
   let low = 0,
-    high = xs.length - 1;
+    high = xs.length;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (xs[middle] <= x) low = middle;
     else high = middle;
   }
-  return ys[low] + ((ys[high] - ys[low]) * (x - xs[low])) / (xs[high] - xs[low]);
+  return low;
+}
+
+// The value of ys at x, on the line between the rows around it.
+function valueAt(xs, ys, x) {
+  if (x <= xs[0]) return ys[0];
+  if (x >= xs[xs.length - 1]) return ys[xs.length - 1];
+  const i = rowAt(xs, x);
+  return ys[i] + ((ys[i + 1] - ys[i]) * (x - xs[i])) / (xs[i + 1] - xs[i]);
 }
 
 // The mean of several seeds wherever all of them have been, at the places where any of them was measured.

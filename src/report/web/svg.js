@@ -59,27 +59,18 @@ function curvesSvg(chart, paint, width, height) {
     right: width - 16 - (named ? Math.max(0, ...curves.map(({ run }) => nameWidth(shortName(run.name)) + 8)) : 0),
     bottom: height - 44,
   };
-  const [xs, ys] = rangesOf(chart);
-  const px = (x) => box.left + ((x - xs[0]) / (xs[1] - xs[0] || 1)) * (box.right - box.left);
-  const fraction = (y) => (log ? Math.log(y / ys[0]) / Math.log(ys[1] / ys[0]) : (y - ys[0]) / (ys[1] - ys[0] || 1));
-  const py = (y) => box.bottom - fraction(y) * (box.bottom - box.top);
-  const point = (x, y) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`;
+  const frame = new Frame(chart, box);
+  const point = (x, y) => `${frame.x(x).toFixed(1)},${frame.y(y).toFixed(1)}`;
 
   let body = chart.untitled ? "" : svgText(box.left, 18, chart.title, 'font-weight="600" font-size="14"');
-  const yTicks = log ? logTicks(ys[0], ys[1], 6) : ticksOf(figure.ticks, ys[0], ys[1], 6);
-  const yLabels = log ? logLabels(yTicks) : tickLabels(figure.ticks, yTicks);
-  yTicks.forEach((tick, i) => {
+  for (const { at, text } of frame.yMarks())
     body +=
-      `<path d="M${box.left} ${py(tick).toFixed(1)}H${box.right}" stroke="${paint.rule}"/>` +
-      svgText(box.left - 8, py(tick) + 4, yLabels[i], `text-anchor="end" fill="${paint.soft}"`);
-  });
-  const xTicks = ticksOf(axis.ticks, xs[0], xs[1], Math.max(2, Math.floor((box.right - box.left) / 90)));
-  const xLabels = tickLabels(axis.ticks, xTicks);
-  xTicks.forEach((tick, i) => {
+      `<path d="M${box.left} ${at.toFixed(1)}H${box.right}" stroke="${paint.rule}"/>` +
+      svgText(box.left - 8, at + 4, text, `text-anchor="end" fill="${paint.soft}"`);
+  for (const { at, text } of frame.xMarks())
     body +=
-      `<path d="M${px(tick).toFixed(1)} ${box.bottom}v5" stroke="${paint.axis}"/>` +
-      svgText(px(tick), box.bottom + 19, xLabels[i], `text-anchor="middle" fill="${paint.soft}"`);
-  });
+      `<path d="M${at.toFixed(1)} ${box.bottom}v5" stroke="${paint.axis}"/>` +
+      svgText(at, box.bottom + 19, text, `text-anchor="middle" fill="${paint.soft}"`);
   body +=
     `<path d="M${box.left} ${box.bottom}H${box.right}" stroke="${paint.axis}"/>` +
     svgText(
@@ -91,44 +82,24 @@ function curvesSvg(chart, paint, width, height) {
   body += `<clipPath id="c-${figure.id}"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}"/></clipPath><g clip-path="url(#c-${figure.id})">`;
   for (const { run, curve } of curves) {
     if (!curve.banded) continue;
-    const up = curve.x.map((x, i) => point(x, positive(curve.hi[i], log, ys)));
-    const down = curve.x.map((x, i) => point(x, positive(curve.lo[i], log, ys))).reverse();
+    const up = curve.x.map((x, i) => point(x, curve.hi[i]));
+    const down = curve.x.map((x, i) => point(x, curve.lo[i])).reverse();
     body += `<polygon points="${[...up, ...down].join(" ")}" fill="${runColour(paint, run)}" fill-opacity="${curves.length > 3 ? 0.07 : 0.14}" stroke="${runColour(paint, run)}" stroke-opacity="0.35" stroke-width="0.6"/>`;
   }
   for (const { run, curve } of curves) {
-    const points = curve.x.map((x, i) => (log && !(curve.y[i] > 0) ? null : point(x, curve.y[i]))).filter(Boolean);
+    const line = lineOf(curve, log);
+    const points = line.x.map((x, i) => point(x, line.y[i]));
     body +=
       `<polyline points="${points.join(" ")}" fill="none" stroke="${runColour(paint, run)}" stroke-width="1.8" ` +
       `stroke-linejoin="round" stroke-dasharray="${runDash(run).join(" ")}"/>`;
   }
   body += "</g>";
   if (named)
-    for (const name of endNames(curves, (x, y) => [px(x), py(positive(y, log, ys))], nameWidth, box)) {
+    for (const name of endNames(curves, (x, y) => [frame.x(x), frame.y(y)], nameWidth, box)) {
       const colour = runColour(paint, name.run);
       body +=
         `<path d="M${name.end.toFixed(1)} ${name.from.toFixed(1)}L${(name.x - 1).toFixed(1)} ${name.y.toFixed(1)}" stroke="${colour}" stroke-width="1.5" fill="none"/>` +
         svgText(name.x + 2, name.y + 4, name.text, `paint-order="stroke" stroke="${paint.paper}" stroke-width="3"`);
     }
   return svgDocument(width, height, paint, chart.title, body);
-}
-
-// On a logarithmic axis what is not above zero stands at the lower edge.
-const positive = (value, log, range) => (log && !(value > 0) ? range[0] : value);
-
-// [x range, y range] of a chart: all its curves, bands included.
-function rangesOf(chart) {
-  let [xLow, xHigh, yLow, yHigh] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (const { curve } of chart.curves) {
-    if (curve.x.length === 0) continue;
-    xLow = Math.min(xLow, curve.x[0]);
-    xHigh = Math.max(xHigh, curve.x[curve.x.length - 1]);
-    for (const values of curve.banded ? [curve.lo, curve.y, curve.hi] : [curve.y])
-      for (const v of values) {
-        if (chart.log && !(v > 0)) continue;
-        if (v < yLow) yLow = v;
-        if (v > yHigh) yHigh = v;
-      }
-  }
-  // Bytes, rounds and time begin at nothing, and so does their axis.
-  return [[Math.min(0, xLow), xHigh > 0 ? xHigh : 1], rangeAround(yLow, yHigh, chart.figure, chart.log)];
 }

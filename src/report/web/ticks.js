@@ -84,7 +84,7 @@ const logLabels = (ticks) =>
 
 // The range of an axis around values: room at the edge, and no further than a figure can go.
 function rangeAround(low, high, figure, log) {
-  if (!isFinite(low) || !isFinite(high)) return [0, 1];
+  if (!isFinite(low) || !isFinite(high)) return log ? [0.1, 1] : [0, 1];
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const from = figure.least ?? low;
   const pad = (high - from || Math.abs(high) || 1) * 0.05;

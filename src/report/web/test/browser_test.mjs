@@ -211,7 +211,9 @@ async function runsAreListed(page) {
   assert.match(table, /unfinished: round 500 of 1,000/);
   const commands = await page.locator(".command code").allInnerTexts();
   assert.equal(commands.length, 4);
-  assert.ok(commands.some((command) => command === "tessera sim experiments/jwins/cifar10.toml --sharing=full --seed=90"));
+  assert.ok(
+    commands.some((command) => command === "tessera sim experiments/jwins/cifar10.toml --sharing=full --seed=90"),
+  );
   assert.ok(
     commands.some((command) => /^tessera sim .*config\.toml --out=.* --resume$/.test(command)),
     "an unfinished run can be continued",
@@ -228,6 +230,61 @@ async function keysReadValues(page) {
   await page.locator("input[name=run][value=full]").check({ force: true });
 }
 
+// Values under the mouse, with a point on each curve; dragging zooms, and there are three ways back.
+async function mouseReadsAndZooms(page) {
+  const chart = page.locator("#chart-accuracy");
+  const [plot, readout, whole] = [chart.locator(".plot"), chart.locator(".readout"), chart.getByText("Whole axis")];
+  const moveTo = async (part) => {
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    await page.mouse.move(box.x + part * box.width, box.y + 150, { steps: 3 });
+  };
+  const roundRead = async () => +/Round ([\d,]+)/.exec(await readout.innerText())[1].replace(",", "");
+  const before = await inkOf(page, "#chart-accuracy");
+  await moveTo(0.3);
+  assert.match(await readout.innerText(), /full/);
+  assert.equal(await plot.locator(".marks circle").count(), await readout.locator("b").count());
+  const zoomIn = async () => {
+    await moveTo(0.5);
+    await page.mouse.down();
+    await moveTo(0.7);
+    assert.equal(await plot.locator(".marks rect").count(), 1, "the part being chosen is marked");
+    await page.mouse.up();
+    assert.ok(await whole.isVisible());
+    assert.notDeepEqual(await inkOf(page, "#chart-accuracy"), before);
+  };
+  const isWhole = async (how) => {
+    await page.mouse.move(0, 0);
+    assert.deepEqual(await inkOf(page, "#chart-accuracy"), before, `the whole axis is back by ${how}`);
+    assert.ok(await whole.isHidden());
+  };
+  await moveTo(0.5);
+  const middle = await roundRead();
+  await zoomIn();
+  await moveTo(0.08);
+  assert.ok(Math.abs((await roundRead()) - middle) < 40, "the zoomed chart begins where dragging began");
+  await plot.dblclick();
+  await isWhole("a double-click");
+  await zoomIn();
+  await whole.click();
+  await isWhole("the button");
+  await zoomIn();
+  await page.mouse.move(0, 0);
+  await plot.focus();
+  await page.keyboard.press("Escape");
+  await isWhole("Escape");
+}
+
+// A touch reads values too; the canvas has a pixel for each of the screen's.
+async function touchReads(page) {
+  const plot = page.locator("#chart-loss .plot");
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  await page.touchscreen.tap(box.x + box.width / 2, box.y + 100);
+  assert.match(await page.locator("#chart-loss .readout").innerText(), /Round.*full/s);
+  assert.equal(await plot.locator("canvas").evaluate((canvas) => canvas.width / canvas.clientWidth), 2);
+}
+
 async function smallPage() {
   report("small.html", ...names.map((name) => `samples/small/${name}`));
   const address = `file://${resolve("small.html")}`;
@@ -240,6 +297,7 @@ async function smallPage() {
   await nodesAreShown(page);
   await runsAreListed(page);
   await keysReadValues(page);
+  await mouseReadsAndZooms(page);
   await page.locator("#theme").click();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
   await page.screenshot({ path: "shots/dark.png", fullPage: true });
@@ -247,12 +305,13 @@ async function smallPage() {
   assert.deepEqual(page.problems, []);
   await page.close();
 
-  const phone = await open(address, { viewport: { width: 390, height: 800 }, deviceScaleFactor: 2 });
+  const phone = await open(address, { viewport: { width: 390, height: 800 }, deviceScaleFactor: 2, hasTouch: true });
   assert.ok(
     (await phone.evaluate(() => document.documentElement.scrollWidth)) <= 390,
     "the page does not scroll sideways on a phone",
   );
   await phone.screenshot({ path: "shots/phone.png", fullPage: true });
+  await touchReads(phone);
   await phone.emulateMedia({ media: "print" });
   await phone.evaluate(() => dispatchEvent(new Event("beforeprint")));
   assert.ok((await phone.locator(".print svg").count()) >= 8, "curves are printed as SVG");
@@ -277,6 +336,17 @@ async function barePage() {
   assert.equal(await page.locator("#chart-graph svg g circle").count(), 16);
   assert.ok(await page.locator("#chart-labels").isHidden());
   await page.screenshot({ path: "shots/bare.png", fullPage: true });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+// A logarithmic axis has no place for zeros, and then no marks that follow from them.
+async function zerosPage() {
+  report("zeros.html", "samples/zeros");
+  const page = await open(`file://${resolve("zeros.html")}`);
+  await choose(page, "scale", "log");
+  assert.match(await page.locator("#chart-loss .plot").getAttribute("aria-label"), /zeros ends at 0/);
+  assert.ok(((await inkOf(page, "#chart-train_loss"))[RGB.full] || 0) > 40, "what is above zero is drawn");
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -336,6 +406,16 @@ async function livePage() {
     window.sameDocument = true;
   });
   const shown = async () => /round ([\d,]+)/.exec(await page.locator("#runs-table").innerText({ timeout: 15000 }))?.[1];
+  await page.waitForFunction(() => +document.querySelector("#runs-table").innerText.match(/round (\d+)/)?.[1] >= 6);
+  await page.locator("#chart-loss .plot").scrollIntoViewIfNeeded();
+  const box = await page.locator("#chart-loss .plot").boundingBox();
+  const middle = [box.x + box.width / 2, box.y + 100];
+  await page.mouse.move(box.x + 70, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(...middle, { steps: 3 });
+  await page.mouse.up();
+  await page.mouse.move(middle[0] - 1, middle[1]);
+  const read = await page.locator("#chart-loss .readout").innerText();
   const first = await shown();
   await page.waitForFunction(
     (before) => !new RegExp(`round ${before}\\b`).test(document.getElementById("runs-table").innerText),
@@ -346,6 +426,8 @@ async function livePage() {
   assert.match(await page.locator("#chart-loss .plot").getAttribute("aria-label"), /live ends at/);
   assert.ok(!/unfinished/.test(await page.locator("#runs-table").innerText()), "the last figures have arrived");
   assert.ok(await page.evaluate(() => window.sameDocument), "without loading the page again");
+  assert.equal(await page.locator("#chart-loss .readout").innerText(), read, "what is read stays");
+  assert.ok(await page.locator("#chart-loss").getByText("Whole axis").isVisible(), "what is zoomed stays zoomed");
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -353,6 +435,7 @@ async function livePage() {
 try {
   await smallPage();
   await barePage();
+  await zerosPage();
   await largePage();
   if (execFileSync(tessera, ["sim", "--help"], { encoding: "utf8" }).includes("--watch")) await livePage();
   console.log("the page holds");

@@ -63,6 +63,7 @@ function writeRun(
     wobble = 0.01,
     facts = true,
     toy = false,
+    zeros = false,
   },
 ) {
   mkdirSync(folder, { recursive: true });
@@ -116,6 +117,7 @@ function writeRun(
       virtual_seconds: i * every * (asynchronous ? 0.35 : 0.6),
     };
     if (toy) Object.assign(last, { accuracy: 0, accuracy_min: 0, accuracy_max: 0, virtual_seconds: 0 });
+    if (zeros) Object.assign(last, { loss: 0, loss_min: 0, loss_max: 0 });
     if (asynchronous)
       Object.assign(last, {
         rounds_min: Math.floor(i * every * 0.35),
@@ -194,6 +196,7 @@ if (size === "large") {
     asynchronous: true,
   });
   writeRun(join(folder, "../bare/toy"), { top: 0.1, wobble: 0, toy: true, facts: false });
+  writeRun(join(folder, "../zeros/zeros"), { toy: true, zeros: true, facts: false });
   writeRun(join(folder, "stopped"), {
     top: 0.25,
     speed: 1,
