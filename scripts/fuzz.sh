@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Throws mutated bytes at every decoder: scripts/fuzz.sh [SECONDS] [TARGET...]
 #
-# SECONDS is for the whole run (default 1800), shared evenly by the targets, two of which run at a
-# time. Targets are named after the files x_fuzz.cc; all of them by default. What a run learns stays in
-# build/fuzz-corpus/TARGET and the next one starts there; inputs that crash go to its crashes/.
+# SECONDS is for the whole run (default 1800), shared evenly by the targets, of which as many run at a
+# time as there are cores. Targets are named after the files x_fuzz.cc; all of them by default. What a run
+# learns stays in build/fuzz-corpus/TARGET and the next one starts there; inputs that crash go to its
+# crashes/. TESSERA_BUILT=1 takes the programs in build/dev as they are, on a machine without Clang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly at_a_time=2
+at_a_time=$(nproc)
+readonly at_a_time
 readonly home=build/fuzz-corpus
 
 all_targets() {
@@ -17,6 +19,12 @@ all_targets() {
 # Newer kernels place programs where the sanitizers of GCC 12 and Clang 14 do not expect them.
 unshuffled() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+build() {  # TARGET...
+  scripts/setup.sh build core test
+  cmake --preset dev -DTESSERA_UNITY=ON -DTESSERA_WERROR="${TESSERA_WERROR:-OFF}" >/dev/null
+  cmake --build --preset dev --target "$@"
 }
 
 fuzz() {
@@ -54,9 +62,7 @@ main() {
     return 1
   fi
 
-  scripts/setup.sh build core test
-  cmake --preset dev -DTESSERA_UNITY=ON -DTESSERA_WERROR="${TESSERA_WERROR:-OFF}" >/dev/null
-  cmake --build --preset dev --target "${targets[@]/#/fuzz_}"
+  [[ ${TESSERA_BUILT:-} == 1 ]] || build "${targets[@]/#/fuzz_}"
 
   local waves=$(((${#targets[@]} + at_a_time - 1) / at_a_time))
   each=$((seconds / waves > 0 ? seconds / waves : 1))
