@@ -6,6 +6,7 @@
 #
 #   SHARINGS=full ATTACKS="none alie" RULES="mean clipped" SEEDS=90 scripts/byzantine.sh
 #
+# and to run it elsewhere than on one core: JOBS=14 FLAGS=--device=cuda, fourteen runs at a time on one GPU.
 # A run whose honest models diverge has no accuracy: its cell says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +17,8 @@ read -ra sharings <<<"${SHARINGS:-full jwins}"
 read -ra attacks <<<"${ATTACKS:-none sign_flip ipm alie dissensus label_flip random nan stale future degree}"
 read -ra rules <<<"${RULES:-mean clipped trimmed median krum nnm}"
 read -ra seeds <<<"${SEEDS:-90 91 92}"
+read -ra flags <<<"${FLAGS:-}"
+readonly jobs_max=${JOBS:-1}
 declare -A lines=([mean]=gaps [clipped]=clipped:hostile=4 [trimmed]=trimmed:drop=4 [median]=median [geometric]=geometric
   [krum]=krum:hostile=4 [multikrum]=multikrum:hostile=4 [nnm]=nnm:hostile=4,then=trimmed:drop=4)
 
@@ -24,10 +27,26 @@ run_cell() {  # SHARING ATTACK RULE SEED
   [[ -e $out/summary.json || -e $out/diverged ]] && return
   [[ $2 == none ]] && faults=none
   if ! "$tessera" sim "experiments/byzantine/$1.toml" --seed="$4" --rule="${lines[$3]}" --faults="$faults" --out="$out" \
-    --overwrite >"$out.log" 2>&1; then
-    grep -q diverged "$out.log" || { cat "$out.log" >&2; exit 1; }
+    --threads=$((jobs_max > 1 ? 1 : 0)) "${flags[@]}" --overwrite >"$out.log" 2>&1; then
+    grep -q diverged "$out.log" || { cat "$out.log" >&2; return 1; }
     touch "$out/diverged"
   fi
+}
+
+run_cells() {
+  local sharing attack rule seed failed=0
+  for seed in "${seeds[@]}"; do
+    for sharing in "${sharings[@]}"; do
+      for attack in "${attacks[@]}"; do
+        for rule in "${rules[@]}"; do
+          while [[ $(jobs -rp | wc -l) -ge $jobs_max ]]; do wait -n || failed=1; done
+          run_cell "$sharing" "$attack" "$rule" "$seed" &
+        done
+      done
+    done
+  done
+  while [[ $(jobs -rp | wc -l) -gt 0 ]]; do wait -n || failed=1; done
+  return $failed
 }
 
 cell() {  # SHARING ATTACK RULE: the figures of all seeds as one
@@ -41,12 +60,8 @@ cell() {  # SHARING ATTACK RULE: the figures of all seeds as one
 }
 
 mkdir -p "$dir"
+run_cells
 for sharing in "${sharings[@]}"; do
-  for attack in "${attacks[@]}"; do
-    for rule in "${rules[@]}"; do
-      for seed in "${seeds[@]}"; do run_cell "$sharing" "$attack" "$rule" "$seed"; done
-    done
-  done
   printf '\n%s, accuracy of the honest nodes in %%\n\n| attack |' "$sharing"
   printf ' %s |' "${rules[@]}"
   printf '\n|---|'
