@@ -22,6 +22,9 @@ constexpr PartitionKind kPartitions[] = {
     {"consecutive", "consecutive:test=own",
      "whole users in the order of their ids (MovieLens); the first nodes hold one more",
      read_consecutive},
+    {"file", "file:path=split.txt",
+     "a line per training sample: the number of the node that holds it, or - for nobody",
+     read_file_split},
 };
 
 }  // namespace

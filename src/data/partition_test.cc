@@ -11,6 +11,7 @@
 #include "data/datasets.h"
 #include "data/partition_kinds.h"
 #include "data/stores.h"
+#include "data/test_files.h"
 #include "data/views.h"
 
 namespace tessera {
@@ -47,8 +48,16 @@ std::string why_not(const LoadedData& data, std::string_view spec, std::uint32_t
   return "no error";
 }
 
-TEST(EveryPartition, GivesEachNodeSamplesNobodyElseHas) {
+// All but `file`, which needs one.
+std::vector<PartitionKind> worked_out_partitions() {
+  std::vector<PartitionKind> kinds;
   for (const PartitionKind& kind : partitions())
+    if (kind.name != "file") kinds.push_back(kind);
+  return kinds;
+}
+
+TEST(EveryPartition, GivesEachNodeSamplesNobodyElseHas) {
+  for (const PartitionKind& kind : worked_out_partitions())
     for (const std::uint32_t nodes : {1u, 2u, 3u, 16u, 50u}) {
       const Partition partition = deal(some_data(), kind.name, nodes);
       ASSERT_EQ(partition.train.size(), nodes);
@@ -68,7 +77,7 @@ TEST(EveryPartition, GivesEachNodeSamplesNobodyElseHas) {
 }
 
 TEST(EveryPartition, IsTheSameForTheSameSeedOnly) {
-  for (const PartitionKind& kind : partitions()) {
+  for (const PartitionKind& kind : worked_out_partitions()) {
     EXPECT_EQ(deal(some_data(), kind.name, 16).train, deal(some_data(), kind.name, 16).train);
     const bool draws = kind.name != "consecutive";
     EXPECT_EQ(
@@ -79,7 +88,7 @@ TEST(EveryPartition, IsTheSameForTheSameSeedOnly) {
 }
 
 TEST(EveryPartition, RefusesMoreNodesThanSamplesAndUnknownOptions) {
-  for (const PartitionKind& kind : partitions()) {
+  for (const PartitionKind& kind : worked_out_partitions()) {
     EXPECT_EQ(parse_spec(kind.usage).name, kind.name);
     EXPECT_NO_THROW(deal(some_data(), kind.usage, 4)) << kind.usage;
     EXPECT_EQ(why_not(some_data(), kind.name, 2004),
@@ -236,6 +245,38 @@ TEST(Users, ErrorsSayWhatToChange) {
     EXPECT_NE(why_not(untested, kind + ":test=own", 10).find("have no test samples"),
               std::string::npos);
   }
+}
+
+TEST(SplitFile, GivesEachSampleToTheNodeOfItsLine) {
+  const TempFolder folder;
+  folder.write("split", "1\n0\r\n-\n 1 \n0\n-");
+  const Partition partition = deal(sorted_data(2, 3), "file:path=" + folder.text() + "/split", 2);
+  EXPECT_EQ(partition.train, (std::vector<Indices>{{1, 4}, {0, 3}}));
+  EXPECT_TRUE(partition.test.empty());
+}
+
+TEST(SplitFile, IsRefusedWithItsLine) {
+  const TempFolder folder;
+  const std::string path = folder.text() + "/split";
+  const std::string remedy =
+      "; write a line per training sample, with the node that holds it or '-' for nobody";
+  const auto refusal = [&](std::string_view text) {
+    folder.write("split", text);
+    return why_not(sorted_data(2, 2), "file:path=" + path, 2);
+  };
+  const std::string named = "file: " + path + ", line ";
+  EXPECT_EQ(refusal("0\n1\nx\n1\n"), named + "3: 'x' is neither a node's number nor '-'" + remedy);
+  EXPECT_EQ(refusal("0\n1\n\n1\n"), named + "3: '' is neither a node's number nor '-'" + remedy);
+  EXPECT_EQ(refusal("0\n2\n0\n1\n"), named + "2: there is no node 2; the last of 2 is 1" + remedy);
+  EXPECT_EQ(refusal("0\n-1\n0\n1\n"),
+            named + "2: '-1' is neither a node's number nor '-'" + remedy);
+  EXPECT_EQ(refusal("0\n1\n0\n"),
+            named + "3: the file ends here, and there are 4 training samples" + remedy);
+  EXPECT_EQ(refusal("0\n1\n0\n1\n0\n"), named + "4: there are only 4 training samples" + remedy);
+  EXPECT_EQ(refusal("0\n-\n0\n0\n"), named + "4: nothing was left for node 1" + remedy);
+  EXPECT_EQ(why_not(sorted_data(2, 2), "file", 2), "file: path is missing; write file:path=…");
+  EXPECT_NE(why_not(sorted_data(2, 2), "file:path=" + path + "x", 2).find("splitx"),
+            std::string::npos);
 }
 
 }  // namespace
