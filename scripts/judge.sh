@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# What others published, and the same run here, side by side: scripts/judge.sh JUDGE ARGUMENT...
+#
+#   clipped-gossip LOGS MNIST [DIR]
+#     He, Karimireddy and Jaggi, "Byzantine-robust decentralized learning via ClippedGossip", 2022: two cliques of ten nodes joined by
+#     one edge, MNIST, 900 rounds, without attackers. LOGS is outputs/dumbbell/exp of a checkout of
+#     epfml/byzantine-robust-decentralized-optimizer, MNIST the folder of its four files. Their network has dropout and 1.2 million
+#     parameters; here it is cnn28, without.
+#
+# DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs at a time (default 1).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly tessera=${TESSERA:-build/release/src/cli/tessera}
+readonly jobs_max=${JOBS:-1}
+
+# The nodes of one clique hold the digits 0 to 4, those of the other 5 to 9; or everybody holds all ten. As many samples each as the rarer
+# half of the digits allows.
+write_split() {  # MNIST LABELS(halves|all) FILE
+  python3 - "$@" <<'PYTHON'
+import gzip, pathlib, random, sys
+folder, which, out = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+plain = folder / "train-labels-idx1-ubyte"
+labels = (plain.read_bytes() if plain.exists() else gzip.open(f"{plain}.gz").read())[8:]
+halves = [[], []]
+draw = random.Random(0)
+for sample, label in enumerate(labels):
+    halves[label // 5 if which == "halves" else draw.randrange(2)].append(sample)
+each = min(map(len, halves)) // 10
+node_of = ["-"] * len(labels)
+for clique, samples in enumerate(halves):
+    draw.shuffle(samples)
+    for place, sample in enumerate(samples[: each * 10]):
+        node_of[sample] = str(clique * 10 + place % 10)
+pathlib.Path(out).write_text("\n".join(node_of) + "\n")
+PYTHON
+}
+
+write_dumbbell() {  # FILE
+  local a b
+  {
+    echo 20
+    for a in {0..8}; do
+      for ((b = a + 1; b < 10; ++b)); do echo "$a $b" && echo "$((a + 10)) $((b + 10))"; done
+    done
+    echo "0 19"
+  } >"$1"
+}
+
+# The last figures of one of their logs: all nodes' models averaged, and the mean of the two cliques' averages.
+theirs() {  # LOG
+  python3 - "$1" <<'PYTHON'
+import ast, sys
+last = {}
+for line in open(sys.argv[1]):
+    row = ast.literal_eval(line)
+    if "Validation" in row["_meta"]["type"]:
+        last[row["_meta"]["type"].split()[0]] = row["top1"]
+print(f"{last['Global']:.1f} {(last['Clique1'] + last['Clique2']) / 2:.1f}")
+PYTHON
+}
+
+ours() {  # RUN
+  python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print("%.1f %.1f" % (100 * s["merged_accuracy"], 100 * s["accuracy"]))' \
+    "$1/summary.json"
+}
+
+run_dumbbell() {  # LABELS RULE OUT
+  [[ -e $3/summary.json ]] && return
+  "$tessera" sim --nodes=20 --seed=90 --data="mnist:dir=$mnist" --partition="file:path=$dir/$1.split" --model=cnn28 \
+    --training=sgd:lr=0.01,momentum=0.9,batch=32,steps=1 --topology="file:path=$dir/dumbbell.edges" --protocol=dpsgd:rounds=900 \
+    --sharing=full --codec=gamma+f32 --rule="$2" --evaluate=every=300 --threads=$((jobs_max > 1 ? 1 : 0)) \
+    --out="$3" --overwrite --quiet >"$3.log" 2>&1 || { cat "$3.log" >&2; return 1; }
+}
+
+clipped_gossip() {  # LOGS MNIST [DIR]
+  local logs=$1 labels rule percent log
+  readonly mnist=$2 dir=${3:-runs/judge}/clipped-gossip
+  local -A lines=([gossip_avg]=gaps [scp1]=clipped:radius=1 [cm]=median [tm1]=trimmed:drop=1 [rfa8]=geometric [krum1]=krum)
+  local rules=(gossip_avg scp1 cm tm1 rfa8 krum1)
+  mkdir -p "$dir"
+  write_dumbbell "$dir/dumbbell.edges"
+  for labels in all halves; do
+    write_split "$mnist" $labels "$dir/$labels.split"
+    for rule in "${rules[@]}"; do
+      while [[ $(jobs -rp | wc -l) -ge $jobs_max ]]; do wait -n; done
+      run_dumbbell $labels "${lines[$rule]}" "$dir/$labels-$rule" &
+    done
+  done
+  wait
+  echo '| labels of a clique | their rule | ours | all models averaged: theirs | ours | within a clique: theirs | ours, mean of the nodes |'
+  echo '|---|---|---|---:|---:|---:|---:|'
+  for labels in all halves; do
+    percent=$([[ $labels == all ]] && echo 0.0 || echo 1.0)
+    for rule in "${rules[@]}"; do
+      log="$logs/n20f0ATKNA_noniid${percent}_agg${rule}_lr1.000e-02_m9.000e-01_dumbbell10,0,0/stats"
+      read -r merged_theirs clique_theirs < <(theirs "$log")
+      read -r merged_ours nodes_ours < <(ours "$dir/$labels-$rule")
+      echo "| $labels | $rule | ${lines[$rule]} | $merged_theirs | $merged_ours | $clique_theirs | $nodes_ours |"
+    done
+  done
+}
+
+main() {
+  case ${1:-} in
+    clipped-gossip)
+      [[ $# -ge 3 && $# -le 4 ]] || { echo "usage: scripts/judge.sh clipped-gossip LOGS MNIST [DIR]" >&2; return 2; }
+      shift
+      clipped_gossip "$@"
+      ;;
+    *)
+      echo "judge: there is no judge '${1:-}'. Known: clipped-gossip." >&2
+      return 2
+      ;;
+  esac
+}
+
+main "$@"
