@@ -59,14 +59,14 @@ constexpr std::array kBenchmarks = {
 #endif
 };
 
-struct Arguments {
+struct BenchArguments {
   std::vector<std::string> names{};
   std::vector<std::size_t> sizes{};
   bool quick = false;
   bool no_python = false;
 };
 
-int run(const Arguments& arguments) {
+int run_bench(const BenchArguments& arguments) {
   BenchOptions options;
   if (arguments.quick) {
     // Small enough for the test suite: shows that every benchmark runs and verifies, not how fast
@@ -93,7 +93,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Action add_bench(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchArguments>();
   std::string names;
   for (const Benchmark& benchmark : kBenchmarks)
     names += fmt::format("\n  {:<10} {}", benchmark.name, benchmark.summary);
@@ -111,7 +111,7 @@ Action add_bench(CLI::App& parser) {
       "  tessera bench\n"
       "  tessera bench wavelet select --sizes=89834,1000000\n"
       "  tessera bench --quick");
-  return [arguments](const std::string&) { return run(*arguments); };
+  return [arguments](const std::string&) { return run_bench(*arguments); };
 }
 
 }  // namespace tessera

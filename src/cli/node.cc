@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-struct Arguments {
+struct NodeArguments {
   std::string file{};
   std::map<std::string, std::string> flags{};
 };
@@ -26,7 +26,7 @@ struct NoLongerRunning {
   ~NoLongerRunning() { running = nullptr; }
 };
 
-int run(const LiveSettings& settings, const std::string& command) {
+int run_node(const LiveSettings& settings, const std::string& command) {
   const Stopwatch watch;
   LiveRun node(settings,
                [&](std::string_view line) { print_err("{:9.3f} {}\n", watch.seconds(), line); });
@@ -47,7 +47,7 @@ int run(const LiveSettings& settings, const std::string& command) {
 }  // namespace
 
 Action add_node(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<NodeArguments>();
   parser.add_option("file", arguments->file, "TOML file; flags win over what it says");
   for (const LiveKey& key : live_keys())
     parser.add_option("--" + std::string(key.name), arguments->flags[std::string(key.name)],
@@ -60,7 +60,7 @@ Action add_node(CLI::App& parser) {
       "Example:\n"
       "  tessera node alice.toml --metrics=127.0.0.1:9464");
   return [arguments](const std::string& command_line) {
-    return run(read_live_settings(arguments->file, arguments->flags), command_line);
+    return run_node(read_live_settings(arguments->file, arguments->flags), command_line);
   };
 }
 

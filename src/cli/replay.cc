@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   std::string file{};
   std::string swarm{};
 };
@@ -79,7 +79,7 @@ int replay_recording(const std::string& file) {
 }
 #endif
 
-int replay(const Arguments& arguments) {
+int replay(const ReplayArguments& arguments) {
   if (arguments.file.empty() == arguments.swarm.empty())
     throw std::invalid_argument("replay: name a recorded file, or a world by --swarm=NUMBER");
   if (!arguments.swarm.empty()) return replay_swarm(arguments.swarm);
@@ -94,7 +94,7 @@ int replay(const Arguments& arguments) {
 }  // namespace
 
 Action add_replay(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReplayArguments>();
   parser.add_option("file", arguments->file, "What tessera node --record wrote");
   parser.add_option("--swarm", arguments->swarm,
                     "A random world with faults by its number, or FIRST..LAST of them");

@@ -16,21 +16,21 @@
 namespace tessera {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> folders{};
   std::string out = "report.html";
   std::string csv{};
   PageOptions page{};
 };
 
-void write(const std::string& path, const std::string& text, std::size_t runs) {
+void write_and_say(const std::string& path, const std::string& text, std::size_t runs) {
   if (path == "-" || path == "/dev/stdout") return put_out(text);
   or_throw(write_file(path, bytes_of(text)));
   print_out("{}: {} {}, {}\n", path, runs, runs == 1 ? "run" : "runs",
             show_bytes(static_cast<double>(text.size())));
 }
 
-int report(const Arguments& arguments) {
+int report(const ReportArguments& arguments) {
   const FoundRuns found = find_runs(arguments.folders);
   for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
@@ -40,10 +40,10 @@ int report(const Arguments& arguments) {
   for (const MetricsTable& table : tables)
     if (!table.note.empty()) print_err("left out: {}\n", table.note);
   if (!arguments.csv.empty()) {
-    write(arguments.csv, metrics_csv(found.runs, tables), found.runs.size());
+    write_and_say(arguments.csv, metrics_csv(found.runs, tables), found.runs.size());
   } else {
     const std::string data = page_data(found, tables, arguments.page);
-    write(arguments.out, page_with(data, false), found.runs.size());
+    write_and_say(arguments.out, page_with(data, false), found.runs.size());
   }
   return found.left_out.empty() ? 0 : 1;
 }
@@ -51,7 +51,7 @@ int report(const Arguments& arguments) {
 }  // namespace
 
 Action add_report(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   parser.add_option("runs", arguments->folders, "Runs' folders, or folders that hold such folders")
       ->required();
   parser.add_option("--out", arguments->out, "The page (default: report.html)");

@@ -24,7 +24,7 @@
 namespace tessera {
 namespace {
 
-struct Arguments {
+struct SimArguments {
   std::shared_ptr<ExperimentArguments> experiment{};
   std::string out{};
   std::string seeds{};
@@ -60,7 +60,7 @@ std::vector<std::string> seeds_of(const std::string& text) {
   return seeds;
 }
 
-std::filesystem::path default_out(const Arguments& arguments) {
+std::filesystem::path folder_by_default(const SimArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   const std::filesystem::path file(arguments.experiment->file);
   return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
@@ -68,7 +68,7 @@ std::filesystem::path default_out(const Arguments& arguments) {
 
 // A run per seed in a folder of its own, and their mean and spread above them.
 int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
-              const std::filesystem::path& out, const Arguments& arguments) {
+              const std::filesystem::path& out, const SimArguments& arguments) {
   (void)read_plan(experiment);  // A slip is answered first, whatever is in the folder.
   if (std::filesystem::exists(out / "config.toml"))
     throw std::invalid_argument(
@@ -93,12 +93,12 @@ int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
   return 0;
 }
 
-int run(Arguments& arguments) {
+int run_sim(SimArguments& arguments) {
   arguments.sim.existing = existing_run(arguments.resume, arguments.overwrite);
   if (!arguments.checkpoint_every.empty())
     arguments.sim.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
   const Experiment experiment = arguments.experiment->resolve();
-  const std::filesystem::path out = default_out(arguments);
+  const std::filesystem::path out = folder_by_default(arguments);
   const std::vector<std::string> seeds = seeds_of(arguments.seeds);
   if (const std::string& seed = arguments.experiment->flags["seed"];
       !seed.empty() && !seeds.empty())
@@ -112,7 +112,7 @@ int run(Arguments& arguments) {
 }  // namespace
 
 Action add_sim(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimArguments>();
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
       "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C, SIGTERM or a closed "
@@ -147,7 +147,7 @@ Action add_sim(CLI::App& parser) {
   parser.add_flag("--quiet", arguments->sim.quiet, "No progress; the summary only");
   return [arguments](const std::string& command_line) {
     arguments->sim.command = command_line;
-    return run(*arguments);
+    return run_sim(*arguments);
   };
 }
 

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-void print_summary(const Summary& summary, const std::filesystem::path& out) {
+void print_ending(const Summary& summary, const std::filesystem::path& out) {
   const MetricsRow& last = summary.last;
   const double metadata =
       last.bytes_per_node > 0 ? 1 - last.value_bytes_per_node / last.bytes_per_node : 0;
@@ -183,7 +183,7 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   folder.write_summary(json);
   // Those by rounds were asked for; those by time are of no use to a run that came to its end.
   if (options.checkpoint_every.rounds == 0) folder.remove_checkpoints();
-  print_summary(summary, out);
+  print_ending(summary, out);
   return json;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct StatusArguments {
   std::string place = ".";
   bool json = false;
 };
@@ -37,7 +37,7 @@ std::vector<fs::path> sockets_at(const fs::path& place) {
   return found;
 }
 
-int run(const Arguments& arguments) {
+int run_status(const StatusArguments& arguments) {
   int failed = 0;
   const std::vector<fs::path> sockets = sockets_at(arguments.place);
   for (std::size_t i = 0; i < sockets.size(); ++i) {
@@ -54,7 +54,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Action add_status(CLI::App& parser) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StatusArguments>();
   parser.add_option("place", arguments->place,
                     "A node's folder or socket, or a launched run's folder (default: here)");
   parser.add_flag("--json", arguments->json, "For programs: one object per node");
@@ -63,7 +63,7 @@ Action add_status(CLI::App& parser) {
       "Examples:\n"
       "  tessera status runs/live\n"
       "  tessera status --json /var/lib/tessera/alice");
-  return [arguments](const std::string&) { return run(*arguments); };
+  return [arguments](const std::string&) { return run_status(*arguments); };
 }
 
 }  // namespace tessera

@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-struct Arguments {
+struct TrainArguments {
   std::shared_ptr<ExperimentArguments> experiment{};
   std::int64_t steps = 0;  // 0: what the data asks for.
   std::int64_t lines = 10;
@@ -39,7 +39,7 @@ void print_line(std::int64_t step, double train_loss, const Score& score, double
   flush_out();
 }
 
-int train(const Arguments& arguments) {
+int train(const TrainArguments& arguments) {
   const Stopwatch watch;
   Plan plan = read_plan_alone(arguments.experiment->resolve());
   // Ratings are the one task whose loss is squared.
@@ -87,7 +87,7 @@ Action add_train(CLI::App& parser) {
   const auto positive = [](const std::string& text) {
     return whole_number_fault(text, at_least(1));
   };
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainArguments>();
   arguments->experiment = add_experiment_options(parser);
   parser
       .add_option(
