@@ -77,6 +77,7 @@ int print_summary(const Summary& summary, const fs::path& out) {
   print_out("accuracy {:.2f}% ({:.2f} to {:.2f}), loss {:.4f}, {} sent per node, digest {:016x}\n",
             100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max,
             last.loss.mean, show_bytes(last.bytes_per_node), summary.model_digest);
+  print_merged(last);
   print_out("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
             summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
             out.string());

@@ -26,6 +26,7 @@ void print_ending(const Summary& summary, const std::filesystem::path& out) {
       "digest {:016x}\n",
       100 * last.accuracy.mean, 100 * last.accuracy.min, 100 * last.accuracy.max, last.loss.mean,
       show_bytes(last.bytes_per_node), 100 * metadata, summary.model_digest);
+  print_merged(last);
   print_out(
       "{:.1f} s: {:.1f} to load, {:.1f} for rounds ({:.0f}% training, {:.0f}% evaluating, {:.1f}% "
       "the rest)\n",
@@ -144,6 +145,14 @@ bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options) 
 }
 
 }  // namespace
+
+void print_merged(const MetricsRow& row) {
+  if (!row.merged) return;
+  print_out(
+      "their mean: accuracy {:.2f}%, loss {:.4f}; nodes are {:.3g} from it, {:.2g}% of its norm\n",
+      100 * row.merged->score.accuracy, row.merged->score.loss, row.merged->distance,
+      100 * row.merged->relative_distance);
+}
 
 ExistingRun existing_run(bool resume, bool overwrite) {
   if (resume && overwrite)

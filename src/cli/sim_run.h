@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/checkpoint_schedule.h"
+#include "report/metrics.h"
 #include "report/run_folder.h"
 #include "run/experiment.h"
 
@@ -24,6 +25,8 @@ struct SimOptions {
 // std::invalid_argument for a wrong line and std::runtime_error where it cannot go on.
 std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
                                     const SimOptions& options);
+
+void print_merged(const MetricsRow& row);  // A line, where the row has a merged model.
 
 // What --resume and --overwrite say of a run that is there. Throws std::invalid_argument for both.
 ExistingRun existing_run(bool resume, bool overwrite);

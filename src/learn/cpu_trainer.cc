@@ -117,6 +117,7 @@ class CpuEvaluator final : public Evaluator {
     for (const ScoreSum& sum : sums) scores.push_back(sum.score(parts_.task));
     return scores;
   }
+  bool own_samples() const override { return parts_.node_samples.size() > 1; }
 
  private:
   struct Block {

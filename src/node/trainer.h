@@ -50,6 +50,9 @@ class Evaluator {
   // tested on their own users' samples.
   virtual std::vector<Score> evaluate(std::span<const NodeId> nodes,
                                       std::span<const std::span<const float>> models) = 0;
+  // Whether nodes are tested on samples of their own, so that one model scores differently for
+  // each.
+  virtual bool own_samples() const { return false; }
 };
 
 }  // namespace tessera

@@ -68,9 +68,9 @@ Cell figure_cell(const StoredRun& run, std::string_view figure, Show show) {
   return {.text = show(*mean), .number = fmt::format("{}", *mean)};
 }
 
-Cell accuracy_cell(const StoredRun& run) {
-  const std::vector<double> values = run.figures("accuracy");
-  return figure_cell(run, "accuracy", [&](double mean) {
+Cell accuracy_cell(const StoredRun& run, std::string_view figure) {
+  const std::vector<double> values = run.figures(figure);
+  return figure_cell(run, figure, [&](double mean) {
     if (values.size() < 2) return fmt::format("{:.2f}%", 100 * mean);
     return fmt::format("{:.2f} +- {:.2f}%", 100 * mean, 100 * deviation_of(values));
   });
@@ -105,26 +105,31 @@ std::string progress_of(const StoredRun& run) {
                      run.rounds_planned ? fmt::format(" of {}", *run.rounds_planned) : "");
 }
 
-constexpr std::array<std::string_view, 10> kHeads = {"run",   "accuracy", "loss",   "sent/node",
-                                                     "saved", "points",   "chance", "virtual time",
-                                                     "wall",  "seeds"};
+constexpr std::array<std::string_view, 13> kHeads = {
+    "run",          "accuracy", "loss",   "sent/node",   "saved", "points", "chance",
+    "virtual time", "wall",     "merged", "merged loss", "apart", "seeds"};
 
 Row row_of(const StoredRun& run, const StoredRun& first) {
   // Without a model of the network no time passes.
   const auto seconds = [](double s) {
     return s > 0 ? show_duration(Duration(static_cast<std::int64_t>(s * 1e9))) : std::string("-");
   };
+  const auto four_digits = [](double loss) { return fmt::format("{:.4f}", loss); };
+  const auto percent = [](double fraction) { return fmt::format("{:.2g}%", 100 * fraction); };
   const bool comparable = compares(run, first);
   const std::string name = run.name + progress_of(run);
   return {{.text = name, .number = run.name},
-          accuracy_cell(run),
-          figure_cell(run, "loss", [](double loss) { return fmt::format("{:.4f}", loss); }),
+          accuracy_cell(run, "accuracy"),
+          figure_cell(run, "loss", four_digits),
           figure_cell(run, "bytes_sent_per_node", show_bytes),
           comparable ? saved_cell(run, first) : none(),
           comparable ? points_cell(run, first) : none(),
           comparable ? chance_cell(run, first) : none(),
           figure_cell(run, "virtual_seconds", seconds),
           figure_cell(run, "wall_seconds", seconds),
+          accuracy_cell(run, "merged_accuracy"),
+          figure_cell(run, "merged_loss", four_digits),
+          figure_cell(run, "consensus_relative", percent),
           {.text = std::to_string(run.seeds.size()), .number = std::to_string(run.seeds.size())}};
 }
 
@@ -134,9 +139,10 @@ struct Contest {
   std::string_view figure;
   double sign;
 };
-constexpr std::array kContests = {Contest{1, "accuracy", -1}, Contest{2, "loss", 1},
-                                  Contest{3, "bytes_sent_per_node", 1},
-                                  Contest{7, "virtual_seconds", 1}};
+constexpr std::array kContests = {
+    Contest{1, "accuracy", -1},           Contest{2, "loss", 1},
+    Contest{3, "bytes_sent_per_node", 1}, Contest{7, "virtual_seconds", 1},
+    Contest{9, "merged_accuracy", -1},    Contest{10, "merged_loss", 1}};
 
 void mark_best(std::vector<Row>& rows, std::span<const StoredRun> runs) {
   for (const Contest& contest : kContests) {
@@ -209,7 +215,7 @@ std::string markdown(const std::vector<Row>& rows) {
 std::string csv(const std::vector<Row>& rows) {
   std::string table =
       "run,accuracy,loss,bytes_sent_per_node,saved,points,p_value,virtual_seconds,wall_seconds,"
-      "seeds\n";
+      "merged_accuracy,merged_loss,consensus_relative,seeds\n";
   for (const Row& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
       table += (c == 0 ? csv_words(row[c].number) : csv_field(row[c].number)) +
@@ -218,7 +224,8 @@ std::string csv(const std::vector<Row>& rows) {
 }
 
 std::string latex(const std::vector<Row>& rows) {
-  std::string table = "\\begin{tabular}{lrrrrrrrrr}\n\\hline\n";
+  std::string table =
+      fmt::format("\\begin{{tabular}}{{l{}}}\n\\hline\n", std::string(kHeads.size() - 1, 'r'));
   for (const std::string_view head : kHeads)
     table += fmt::format("{}{}", head == kHeads[0] ? "" : " & ", head);
   table += " \\\\\n\\hline\n";

@@ -29,6 +29,11 @@ Json figures_of(const MetricsRow& row) {
                {"metadata_bytes_per_node", row.bytes_per_node - row.value_bytes_per_node},
                {"messages", row.messages},
                {"virtual_seconds", row.seconds}};
+  if (row.merged)
+    json.update({{"merged_accuracy", row.merged->score.accuracy},
+                 {"merged_loss", row.merged->score.loss},
+                 {"consensus_distance", row.merged->distance},
+                 {"consensus_relative", row.merged->relative_distance}});
   if (row.hostile > 0) json["hostile_nodes"] = row.hostile;
   if (!row.network) return json;
   const NetworkFigures& network = *row.network;
@@ -159,10 +164,13 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
   std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",
                                     "evaluating_seconds", "rounds"};
-  // With or without hostile nodes and a network's figures, as the first seed has them.
-  const Json figures = figures_of({.hostile = 1, .network = NetworkFigures{}});
+  // With or without hostile nodes, a network's figures and a merged model, as the seeds have them.
+  const Json figures =
+      figures_of({.hostile = 1, .network = NetworkFigures{}, .merged = MergedFigures{}});
   for (const auto& [name, unused] : figures.items())
-    if (runs.front().contains(name)) names.push_back(name);
+    if (std::all_of(runs.begin(), runs.end(),
+                    [&name = name](const Json& run) { return run.contains(name); }))
+      names.push_back(name);
   for (const std::string& name : names) {
     std::vector<double> values;
     for (const Json& run : runs) values.push_back(run[name].get<double>());

@@ -50,6 +50,17 @@ struct NodeFigures {
   void fields(Archive& archive) { archive(rounds, bytes, staleness, queue, link_use); }
 };
 
+// The mean of the models of all nodes that are up, and how far apart they are.
+struct MergedFigures {
+  Score score{};
+  double distance = 0;           // Root mean square over nodes of the distance from the mean.
+  double relative_distance = 0;  // To the mean's norm; 0 where that is.
+
+  void fields(Archive& archive) {
+    archive(score.accuracy, score.loss, distance, relative_distance);
+  }
+};
+
 // What one node has to say when a row is made.
 struct NodeRow {
   Round round = 0;
@@ -73,6 +84,7 @@ struct MetricsRow {
   std::uint64_t messages = 0;
   std::uint32_t hostile = 0;  // Nodes that are not counted in all this.
   std::optional<NetworkFigures> network{};
+  std::optional<MergedFigures> merged{};
 };
 
 // Where a run's wall time went.

@@ -217,6 +217,28 @@ TEST_F(PageTest, TheComparisonMarksTheBestAndNamesWhatDoesNotCompare) {
             std::string::npos);
 }
 
+TEST_F(PageTest, TheComparisonHasTheMergedModels) {
+  const auto write_merged = [&](const std::string& name, double accuracy, double loss) {
+    write_run(name, 0.5, 100);
+    write(name + "/summary.json",
+          fmt::format("{{\"accuracy\":0.5,\"merged_accuracy\":{},\"merged_loss\":{},"
+                      "\"consensus_relative\":0.125}}",
+                      accuracy, loss));
+  };
+  write_merged("a", 0.75, 1.5);
+  write_merged("b", 0.625, 1.25);
+  write_run("older", 0.5, 100);
+  const FoundRuns found = find({"a", "b", "older"});
+  const std::string table = comparison_table(found.runs, TableFormat::kPlain);
+  EXPECT_NE(table.find("75.00%*"), std::string::npos) << table;
+  EXPECT_NE(table.find("1.2500*"), std::string::npos) << table;
+  EXPECT_NE(table.find("12%"), std::string::npos) << table;
+  const std::string csv = comparison_table(found.runs, TableFormat::kCsv);
+  EXPECT_NE(csv.find(",merged_accuracy,merged_loss,consensus_relative,seeds\n"), std::string::npos);
+  EXPECT_NE(csv.find(",0.75,1.5,0.125,1\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",,,,1\n"), std::string::npos) << csv;
+}
+
 // Four of twenty nodes are hostile: a comparison says so, and the page knows which.
 TEST_F(PageTest, HostileNodesAreNamed) {
   write_run("attacked", 0.5, 100);

@@ -38,15 +38,17 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     Pending& pending = pending_[round];
     if (pending.nodes.empty()) pending.nodes = measured_.no_rows();
     pending.nodes[node] = node_row(simulation, due[i], scores[i]);
+    if (measured_.merged_dimension > 0) pending.models.add(models[i]);
     if (++pending.nodes_done < measured_.nodes.size()) continue;
-    complete(std::move(pending.nodes), simulation);
+    complete(std::move(pending), simulation);
     pending_.erase(round);
   }
 }
 
-void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation) {
-  latest_.nodes = std::move(nodes);
+void RoundLog::complete(Pending round, const Simulation& simulation) {
+  latest_.nodes = std::move(round.nodes);
   latest_.row = measured_.row(latest_.nodes);
+  latest_.row.merged = merged_figures(round.models, measured_.nodes, evaluator_);
   // On an ideal network there is nothing to say.
   if (simulation.network().up_rate(0) > 0) latest_.row.network = watch_.look(simulation);
   latest_.figures = watch_.by_node();
@@ -56,8 +58,13 @@ void RoundLog::complete(std::vector<NodeRow> nodes, const Simulation& simulation
 void RoundLog::fields(Archive& archive) {
   archive(pending_, watch_);
   latest_.fields(archive, measured_);
-  for (const auto& [round, pending] : pending_)
+  const bool merged = measured_.merged_dimension > 0;
+  for (const auto& [round, pending] : pending_) {
     archive.require(pending.nodes.size() == measured_.all, "a round is of another number of nodes");
+    archive.require(pending.models.count() == (merged ? pending.nodes_done : 0) &&
+                        pending.models.dimension() == measured_.merged_dimension,
+                    "a round's models are others");
+  }
 }
 
 }  // namespace tessera

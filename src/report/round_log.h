@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "report/model_sum.h"
 #include "report/network_watch.h"
 #include "report/run_log.h"
 
@@ -27,9 +28,10 @@ class RoundLog final : public RunLog {
   struct Pending {
     std::vector<NodeRow> nodes{};
     std::uint32_t nodes_done = 0;
-    void fields(Archive& archive) { archive(nodes, nodes_done); }
+    ModelSum models{};  // In the order in which nodes complete the round, by id within an instant.
+    void fields(Archive& archive) { archive(nodes, nodes_done, models); }
   };
-  void complete(std::vector<NodeRow> nodes, const Simulation& simulation);
+  void complete(Pending round, const Simulation& simulation);
 
   Evaluator& evaluator_;
   Measured measured_;

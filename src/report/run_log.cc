@@ -28,13 +28,14 @@ MetricsRow Measured::row(std::span<const NodeRow> by_node) const {
 }
 
 void RunLog::Latest::fields(Archive& archive, const Measured& measured) {
-  archive(nodes, row.network, figures);
+  archive(nodes, row.network, row.merged, figures);
   archive.require(nodes.empty() || nodes.size() == measured.all,
                   "the last row is of another number of nodes");
   if (!archive.loading() || !archive.ok().ok() || nodes.empty()) return;
-  const std::optional<NetworkFigures> network = row.network;
+  const MetricsRow read = row;
   row = measured.row(nodes);
-  row.network = network;
+  row.network = read.network;
+  row.merged = read.merged;
 }
 
 }  // namespace tessera

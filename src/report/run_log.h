@@ -20,6 +20,8 @@ struct Measured {
 
   std::uint32_t all = 0;        // Nodes of the run.
   std::vector<NodeId> nodes{};  // Those measured, ascending.
+  // Of their models, where the mean of these is tested too; 0 where it is not.
+  std::size_t merged_dimension = 0;
   bool counts(NodeId node) const;
   std::vector<NodeRow> no_rows() const;  // Of all nodes, for those measured to be filled in.
   MetricsRow row(std::span<const NodeRow> by_node) const;

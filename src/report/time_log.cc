@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "node/divergence.h"
+#include "report/model_sum.h"
 
 namespace tessera {
 
@@ -40,10 +41,24 @@ void TimeLog::sample(const Simulation& simulation) {
     latest_.nodes[id].seconds = to_seconds(next_.time_since_epoch());
   }
   latest_.row = measured_.row(latest_.nodes);
+  latest_.row.merged = merged(simulation);
   latest_.row.network = watch_.look(simulation);
   latest_.figures = watch_.by_node();
   next_ = next_ >= last_ ? kNever : std::min(next_ + every_, last_);
   on_row_(latest_.row);
+}
+
+// Of the nodes that are up.
+std::optional<MergedFigures> TimeLog::merged(const Simulation& simulation) {
+  ModelSum models;
+  std::vector<NodeId> nodes;
+  if (measured_.merged_dimension == 0) return std::nullopt;
+  for (const NodeId id : measured_.nodes) {
+    if (!simulation.is_up(id)) continue;
+    models.add(simulation.node(id).model());
+    nodes.push_back(id);
+  }
+  return merged_figures(models, nodes, evaluator_);
 }
 
 // Only where the protocol counts rounds was it not known when that would be.

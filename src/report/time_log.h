@@ -21,6 +21,8 @@ class TimeLog final : public RunLog {
   void fields(Archive& archive) override;
 
  private:
+  std::optional<MergedFigures> merged(const Simulation& simulation);
+
   Evaluator& evaluator_;
   Measured measured_;
   Duration every_;

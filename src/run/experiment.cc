@@ -36,9 +36,10 @@ constexpr std::array kKeys = {
                   &Experiment::compute},
     ExperimentKey{"faults", "What goes wrong: none, or loss=…,crash=…; see: tessera list faults",
                   &Experiment::faults},
-    ExperimentKey{"evaluate",
-                  "When and on how much to test: every=10 (rounds) or every=5s; samples=…",
-                  &Experiment::evaluate},
+    ExperimentKey{
+        "evaluate",
+        "When and on how much to test: every=10 (rounds) or every=5s; samples=…; merged=no",
+        &Experiment::evaluate},
     ExperimentKey{"device", "cpu or cuda", &Experiment::device},
 };
 

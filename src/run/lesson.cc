@@ -42,6 +42,7 @@ class TimedEvaluator final : public Evaluator {
     seconds_ += watch.seconds();
     return scores;
   }
+  bool own_samples() const override { return evaluator_->own_samples(); }
 
  private:
   std::unique_ptr<Evaluator> evaluator_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,6 +14,8 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "report/model_sum.h"
+#include "run/lesson.h"
 
 namespace tessera {
 namespace {
@@ -85,7 +88,14 @@ bool comes_before(std::string_view a, std::string_view b) {
 struct Collected {
   std::vector<MetricsRow> rows{};
   Summary summary{};
+  std::vector<Vector> models{};  // As they were at the end.
 };
+
+Vector floats_of(ByteSpan model) {
+  Vector values(model.size() / sizeof(float));
+  std::memcpy(values.data(), model.data(), values.size() * sizeof(float));
+  return values;
+}
 
 Collected read_all(std::span<const fs::path> folders, bool by_time) {
   Collected collected;
@@ -104,11 +114,31 @@ Collected read_all(std::span<const fs::path> folders, bool by_time) {
     // As Simulation::model_digest has it.
     const Bytes model = or_throw(read_file(folder / "model.bin"));
     summary.model_digest = hash_bytes(model, summary.model_digest);
+    collected.models.push_back(floats_of(model));
   }
   for (const auto& [when, rows] : at)
     if (rows.size() == folders.size()) collected.rows.push_back(row_of(rows));
   collected.rows.push_back(row_of(last));
   return collected;
+}
+
+// Of the final models only: no live node knows the others' in between. Where this machine lacks the
+// data, or the models are of another experiment, there is nothing to say.
+std::optional<MergedFigures> merged_at_end(const Plan& plan, std::span<const Vector> models) {
+  if (!plan.evaluate.merged || models.size() != plan.nodes) return std::nullopt;
+  try {
+    const Learning lesson = make_lesson(plan, 0);
+    ModelSum sum;
+    std::vector<NodeId> nodes;
+    for (const Vector& model : models) {
+      if (model.size() != lesson.trainer->dimension()) return std::nullopt;
+      sum.add(model);
+      nodes.push_back(static_cast<NodeId>(nodes.size()));
+    }
+    return merged_figures(sum, nodes, *lesson.evaluator);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -126,7 +156,8 @@ std::vector<fs::path> node_folders(const fs::path& nodes) {
 
 Summary collect(const Plan& plan, std::span<const fs::path> folders,
                 const CollectOptions& options) {
-  auto [rows, summary] = read_all(folders, plan.evaluate.by_time());
+  auto [rows, summary, models] = read_all(folders, plan.evaluate.by_time());
+  rows.back().merged = merged_at_end(plan, models);
   summary.seed = plan.seed;
   summary.nodes = static_cast<std::uint32_t>(folders.size());
   summary.last = rows.back();

@@ -51,6 +51,7 @@ EvaluatePlan read_evaluate(const Experiment& experiment, const ProtocolKind& pro
   else if ((evaluate.period = options.duration("every", {})) <= Duration::zero())
     options.refuse("every", "time must pass between two evaluations");
   evaluate.samples = static_cast<std::size_t>(options.integer("samples", 0, between(0, 1e9)));
+  evaluate.merged = options.yes("merged", true);
   options.done();
   if (!evaluate.by_time() && !protocol.synchronous)
     throw std::invalid_argument(fmt::format(

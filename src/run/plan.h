@@ -55,6 +55,7 @@ struct EvaluatePlan {
   Round rounds = 10;        // From one evaluation to the next.
   Duration period{};        // Counts instead of `rounds` where it is not zero.
   std::size_t samples = 0;  // 0: the whole test half.
+  bool merged = true;       // Whether the mean of the nodes' models is tested beside them.
   bool by_time() const { return period > Duration::zero(); }
 };
 

@@ -10,8 +10,10 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<RunLog> make_log(const Plan& plan, Evaluator& evaluator, OnRow on_row) {
-  const Measured measured(plan.nodes, plan.world->faults.hostile());
+std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow on_row) {
+  Evaluator& evaluator = *lesson.evaluator;
+  Measured measured(plan.nodes, plan.world->faults.hostile());
+  if (plan.evaluate.merged) measured.merged_dimension = lesson.trainer->dimension();
   if (plan.evaluate.by_time())
     return std::make_unique<TimeLog>(evaluator, measured, plan.evaluate.period,
                                      plan.protocol.prepared.until, std::move(on_row));
@@ -40,7 +42,7 @@ SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
   measure(lesson_, *time_);
   simulation_ = make_simulation(plan_, *lesson_.trainer, threads);
-  log_ = make_log(plan_, *lesson_.evaluator, [this](const MetricsRow& row) {
+  log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
     if (on_row_) on_row_(row);
   });
 }

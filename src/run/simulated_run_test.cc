@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "learn/export.h"
 #include "learn/quadratic.h"
 
 namespace tessera {
@@ -150,6 +151,99 @@ TEST(SimulatedRun, FlipsTheLabelsOfTheHostile) {
     if (id == 1 || id == 4) std::reverse(expected.begin(), expected.end());
     EXPECT_EQ(hostile[id], expected) << id;
   }
+}
+
+// By rounds on links where nodes are rounds apart, and by time; the figures are those of the final
+// models, taken one by one.
+TEST(SimulatedRun, MeasuresTheMeanOfTheHonestModels) {
+  for (const char* evaluate : {"every=2", "every=2s"}) {
+    SimulatedRun run(read_plan({.nodes = "6",
+                                .model = "quadratic:dimension=40",
+                                .protocol = "dpsgd:rounds=6",
+                                .faults = "hostile=n1/n4,attack=random:sigma=3",
+                                .evaluate = evaluate}),
+                     1);
+    const Summary summary = run.to_end();
+    const std::vector<NodeId> honest = {0, 2, 3, 5};
+    std::vector<std::span<const float>> models;
+    for (const NodeId id : honest) models.emplace_back(run.simulation().node(id).model());
+    const Vector mean = average_models(models);
+    double squares = 0, norm = 0;
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      norm += double{mean[i]} * mean[i];
+      for (const auto model : models) squares += std::pow(double{model[i]} - mean[i], 2) / 4;
+    }
+    const std::vector<std::span<const float>> merged = {mean};
+    const Score score =
+        run.lesson().evaluator->evaluate(std::span(honest).first(1), merged).front();
+    ASSERT_TRUE(summary.last.merged.has_value());
+    EXPECT_EQ(summary.last.merged->score.accuracy, score.accuracy);
+    EXPECT_NEAR(summary.last.merged->score.loss, score.loss, 1e-6);
+    EXPECT_NEAR(summary.last.merged->distance, std::sqrt(squares), 1e-6);
+    EXPECT_NEAR(summary.last.merged->relative_distance, std::sqrt(squares / norm), 1e-6);
+    EXPECT_GT(summary.last.merged->distance, 0.1);
+    EXPECT_NE(to_json(summary).find("\"consensus_relative\": "), std::string::npos);
+  }
+}
+
+// A crashed node's model is not a part of the mean, and comes back into it with the node.
+TEST(SimulatedRun, TheMeanIsOfNodesThatAreUp) {
+  SimulatedRun run(read_plan({.nodes = "6",
+                              .model = "quadratic:dimension=40",
+                              .protocol = "divshare:fanout=2,until=30s",
+                              .faults = "crash=8s/4s",
+                              .evaluate = "every=1s"}),
+                   1);
+  std::size_t some_down = 0;
+  run.on_row([&](const MetricsRow& row) {
+    std::vector<std::span<const float>> up;
+    for (NodeId id = 0; id < 6; ++id)
+      if (run.simulation().is_up(id)) up.emplace_back(run.simulation().node(id).model());
+    some_down += up.size() < 6 ? 1 : 0;
+    ASSERT_EQ(row.merged.has_value(), !up.empty());
+    if (up.empty()) return;
+    const Vector mean = average_models(up);
+    const std::vector<NodeId> node = {0};
+    const std::vector<std::span<const float>> merged = {mean};
+    EXPECT_NEAR(row.merged->score.loss, run.lesson().evaluator->evaluate(node, merged).front().loss,
+                1e-6);
+  });
+  (void)run.to_end();
+  EXPECT_GT(some_down, 3u);
+}
+
+// Rows with a merged model are the same for any number of threads and over a stop in any step, also
+// while some nodes have completed a round and others not.
+TEST(SimulatedRun, TheMergedModelDependsOnNoThreadAndNoStop) {
+  const auto rows_of = [](unsigned threads, int stop_after, const char* evaluate) {
+    const Plan plan =
+        read_plan({.nodes = "6",
+                   .model = "quadratic:dimension=40",
+                   .protocol = "dpsgd:rounds=6",
+                   .network = "links:up=1kB/s,down=1kB/s,latency=20ms,stragglers=2,slowdown=5",
+                   .evaluate = evaluate});
+    std::vector<std::string> rows;
+    const auto on_row = [&](const MetricsRow& row) { rows.push_back(to_json_line(row)); };
+    SimulatedRun run(plan, threads), again(plan, threads);
+    run.on_row(on_row);
+    again.on_row(on_row);
+    run.start();
+    for (int i = 0; i < stop_after; ++i) run.step();
+    const Bytes saved = state_of(run);
+    ByteReader in(saved);
+    EXPECT_TRUE(load_fields(again, in).ok());
+    while (again.step()) continue;
+    again.finish();
+    rows.push_back(std::to_string(again.summary().model_digest));
+    return rows;
+  };
+  const auto expected = rows_of(1, 0, "every=2");
+  EXPECT_NE(expected.front().find("merged_loss"), std::string::npos);
+  EXPECT_EQ(rows_of(3, 0, "every=2"), expected);
+  for (const int steps : {5, 20, 31, 42, 53}) EXPECT_EQ(rows_of(1, steps, "every=2"), expected);
+  const auto without = rows_of(1, 40, "every=2,merged=no");
+  EXPECT_EQ(without.front().find("merged"), std::string::npos);
+  EXPECT_EQ(without.back(), expected.back());
 }
 
 TEST(SimulatedRun, TakesATrainerOfOnesOwn) {

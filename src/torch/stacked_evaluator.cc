@@ -45,6 +45,7 @@ class StackedEvaluator final : public Evaluator {
     }
     return scores;
   }
+  bool own_samples() const override { return parts_.node_samples.size() > 1; }
 
  private:
   static constexpr std::size_t kBatchMax = 256;

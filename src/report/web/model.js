@@ -23,6 +23,17 @@ const FIGURES = [
     about: "On test data, mean over nodes.",
   },
   {
+    id: "merged_accuracy",
+    section: "curves",
+    title: "Accuracy of the merged model",
+    y: "merged_accuracy",
+    show: showPercent,
+    ticks: "percent",
+    least: 0,
+    most: 1,
+    about: "Of the mean of all nodes' models, on test data. No node has this model unless nodes average exactly.",
+  },
+  {
     id: "loss",
     section: "curves",
     title: "Test loss",
@@ -31,6 +42,25 @@ const FIGURES = [
     show: showNumber,
     can_log: true,
     about: "On test data, mean over nodes.",
+  },
+  {
+    id: "merged_loss",
+    section: "curves",
+    title: "Test loss of the merged model",
+    y: "merged_loss",
+    show: showNumber,
+    can_log: true,
+    about: "Of the mean of all nodes' models, on test data.",
+  },
+  {
+    id: "consensus",
+    section: "curves",
+    title: "Consensus distance",
+    y: "consensus_relative",
+    show: showPercent,
+    ticks: "percent",
+    least: 0,
+    about: "How far nodes' models are from their mean: root mean square, as part of the mean's norm.",
   },
   {
     id: "train_loss",
@@ -136,7 +166,7 @@ const hasFigure = (run, figure) =>
   run.seeds.some(
     (seed) =>
       seed.columns[figure.needs || figure.y] &&
-      numbers(seed.columns[figure.y] || []).some((v) => v !== 0 || figure.id !== "accuracy"),
+      numbers(seed.columns[figure.y] || []).some((v) => v !== 0 || !figure.id.endsWith("accuracy")),
   );
 
 const hasAxis = (run, axis) =>

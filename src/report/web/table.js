@@ -22,6 +22,7 @@ function spreadText(values, show) {
 const RUN_COLUMNS = [
   { head: "Accuracy", figure: "accuracy", show: showPercent, best: Math.max },
   { head: "Worst node", figure: "accuracy_min", show: showPercent, best: Math.max },
+  { head: "Merged model", figure: "merged_accuracy", show: showPercent, best: Math.max },
   { head: "Loss", figure: "loss", show: showNumber, best: Math.min },
   { head: "Sent per node", figure: "bytes_sent_per_node", show: showBytes, best: Math.min },
   { head: "Virtual time", figure: "virtual_seconds", show: (v) => (v > 0 ? showSeconds(v) : "–"), best: Math.min },
