@@ -11,13 +11,24 @@ constexpr std::size_t kRecent = 8;
 }  // namespace
 
 std::vector<NodeId> GraphMeetings::targets(NodeId node, Round round) const {
-  const std::shared_ptr<const Graph> graph = topology_->graph(round);
-  const std::span<const NodeId> peers = graph->peers(node);
-  return {peers.begin(), peers.end()};
+  if (topology_->has_weights()) return topology_->weighted(round)->targets(node);
+  return topology_->peers(node, round);
+}
+
+std::vector<NodeId> GraphMeetings::sources(NodeId node, Round round) const {
+  if (topology_->has_weights()) return topology_->weighted(round)->sources(node);
+  return topology_->peers(node, round);
 }
 
 bool GraphMeetings::meet(NodeId from, NodeId to, Round round) const {
-  return from < topology_->nodes() && topology_->graph(round)->has_edge(from, to);
+  if (from >= topology_->nodes()) return false;
+  if (topology_->has_weights()) return topology_->weighted(round)->weight(from, to) > 0;
+  return topology_->graph(round)->has_edge(from, to);
+}
+
+std::optional<double> GraphMeetings::weight(NodeId from, NodeId to, Round round) const {
+  if (!topology_->has_weights()) return std::nullopt;
+  return topology_->weighted(round)->weight(from, to);
 }
 
 EpidemicMeetings::EpidemicMeetings(std::uint32_t nodes, std::uint32_t fanout, Random random)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,19 +24,21 @@ class Meetings {
   // one.
   virtual bool meet(NodeId from, NodeId to, Round round) const = 0;
   virtual bool fixed() const = 0;  // Whether every round is like the first.
+  // The weight `to` gives what `from` tells it, where that is part of the plan; nothing where the
+  // protocol works it out.
+  virtual std::optional<double> weight(NodeId, NodeId, Round) const { return std::nullopt; }
 };
 
-// Both ways along the edges of the round's graph.
+// Along the edges of the round's graph: both ways, or as their directions and weights say.
 class GraphMeetings final : public Meetings {
  public:
   explicit GraphMeetings(std::shared_ptr<const Topology> topology)
       : topology_(std::move(topology)) {}
   std::vector<NodeId> targets(NodeId node, Round round) const override;
-  std::vector<NodeId> sources(NodeId node, Round round) const override {
-    return targets(node, round);
-  }
+  std::vector<NodeId> sources(NodeId node, Round round) const override;
   bool meet(NodeId from, NodeId to, Round round) const override;
   bool fixed() const override { return !topology_->redrawn(); }
+  std::optional<double> weight(NodeId from, NodeId to, Round round) const override;
 
  private:
   std::shared_ptr<const Topology> topology_;

@@ -67,12 +67,26 @@ PatienceOptions read_patience(Options& options) {
   return patience;
 }
 
+// Whether a node hears one peer in a round at most, and others in other rounds.
+bool one_peer_a_round(const Topology& topology) {
+  if (!topology.redrawn()) return false;
+  const std::shared_ptr<const Graph> first = topology.graph(0);
+  for (NodeId node = 0; node < topology.nodes(); ++node) {
+    const std::size_t heard = topology.has_weights() ? topology.weighted(0)->into(node).size()
+                                                     : std::size_t{first->degree(node)};
+    if (heard > 1) return false;
+  }
+  return true;
+}
+
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kRoundsMax)));
-  return make_rounds(std::make_shared<GraphMeetings>(context.topology),
-                     {.rounds = rounds,
-                      .weights = Weights::kMetropolisHastings,
-                      .patience = read_patience(options)});
+  PreparedProtocol prepared = make_rounds(std::make_shared<GraphMeetings>(context.topology),
+                                          {.rounds = rounds,
+                                           .weights = Weights::kMetropolisHastings,
+                                           .patience = read_patience(options)});
+  prepared.one_by_one = one_peer_a_round(*context.topology);
+  return prepared;
 }
 
 PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& context) {
@@ -96,8 +110,11 @@ std::shared_ptr<const Graph> fixed_graph(const Options& options, const ProtocolC
                                          std::string_view form) {
   if (context.topology->redrawn())
     options.refuse("form", fmt::format("{} needs neighbours that stay: use a topology without "
-                                       "redraw=yes",
+                                       "redraw=yes, and not one whose rounds differ",
                                        form));
+  if (context.topology->has_weights())
+    options.refuse("form",
+                   fmt::format("{} needs edges that go both ways: use another topology", form));
   return context.topology->graph(0);
 }
 

@@ -130,8 +130,12 @@ void Rounds::wait_for_peers(Node& node) {
 // Averages with whoever told, and goes on.
 void Rounds::finish_round(Node& node) {
   std::vector<Contribution> others;
-  for (const auto& [from, told] : heard_.of(round_))
-    others.push_back({weight_of(options_.weights, sources(node).size(), told.degree), &told.share});
+  for (const auto& [from, told] : heard_.of(round_)) {
+    const std::optional<double> planned = meetings_->weight(from, node.id(), round_);
+    others.push_back({planned ? static_cast<float>(*planned)
+                              : weight_of(options_.weights, sources(node).size(), told.degree),
+                      &told.share});
+  }
   node.merge(others);
   begin_round(round_ + 1);
   if (round_ == options_.rounds) return node.finish();

@@ -101,15 +101,25 @@ SharingContext sharing_context(const Plan& plan, std::size_t dimension,
 void refuse_contradictions(const Plan& plan) {
   if (plan.rule && plan.rule->compares_peers() && plan.protocol.prepared.one_by_one)
     throw std::invalid_argument(
-        fmt::format("rule={} judges peers by one another, and nodes of protocol={} average with "
-                    "one at a time: use rule=clipped:radius=1 or form=pings",
-                    plan.experiment.rule, plan.experiment.protocol));
+        plan.protocol.kind->synchronous
+            ? fmt::format(
+                  "rule={} judges peers by one another, and on topology={} a node hears "
+                  "one in a round: use rule=clipped:radius=1, or a topology with more peers",
+                  plan.experiment.rule, plan.experiment.topology)
+            : fmt::format("rule={} judges peers by one another, and nodes of protocol={} average "
+                          "with one at a time: use rule=clipped:radius=1 or form=pings",
+                          plan.experiment.rule, plan.experiment.protocol));
   if (!plan.sharing.kind->fixed_peers_only) return;
   if (plan.topology->redrawn() || !plan.protocol.kind->fixed_peers)
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
                     "protocol=dpsgd and a topology without redraw=yes",
                     plan.experiment.sharing));
+  if (plan.topology->has_weights())
+    throw std::invalid_argument(
+        fmt::format("sharing={} needs edges that go both ways, and those of topology={} do not: "
+                    "use another topology",
+                    plan.experiment.sharing, plan.experiment.topology));
   if (!plan.protocol.prepared.waits_for_ever)
     throw std::invalid_argument(
         fmt::format("sharing={} counts on hearing every neighbour in every round, and a patience "

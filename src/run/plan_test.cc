@@ -81,6 +81,19 @@ TEST(Plan, LinesThatContradictEachOtherAreRefused) {
               e.sharing = "choco", e.topology = "regular:degree=4,redraw=yes";
             }),
             stays);
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.topology = "base"; }), stays);
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.topology = "matching"; }), stays);
+  EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.topology = "exponential"; }),
+            "sharing=choco needs edges that go both ways, and those of topology=exponential do "
+            "not: use another topology");
+  EXPECT_EQ(refusal([](Experiment& e) { e.protocol = "swift", e.topology = "exponential"; }),
+            "swift: form: graph needs edges that go both ways: use another topology");
+  EXPECT_EQ(refusal([](Experiment& e) { e.protocol = "swift", e.topology = "base"; }),
+            "swift: form: graph needs neighbours that stay: use a topology without redraw=yes, and "
+            "not one whose rounds differ");
+  EXPECT_EQ(refusal([](Experiment& e) { e.rule = "median", e.topology = "matching"; }),
+            "rule=median judges peers by one another, and on topology=matching a node hears one in "
+            "a round: use rule=clipped:radius=1, or a topology with more peers");
   EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.protocol = "dpsgd:patience=1s"; }),
             "sharing=choco counts on hearing every neighbour in every round, and a patience goes "
             "on without: leave one of them out");

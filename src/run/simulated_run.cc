@@ -30,7 +30,8 @@ std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, 
   parts.network = make_network(plan);
   parts.compute = plan.world->compute;
   parts.faults = plan.world->faults;
-  if (plan.protocol.kind->fixed_peers && !plan.topology->redrawn())
+  // Edges that go one way are no neighbours in this sense.
+  if (plan.protocol.kind->fixed_peers && !plan.topology->redrawn() && !plan.topology->has_weights())
     parts.graph = plan.topology->graph(0);
   return std::make_unique<Simulation>(std::move(parts));
 }

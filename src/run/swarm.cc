@@ -59,7 +59,9 @@ class Auditor {
   bool outvoted(const Plan& plan) const {
     const AttackKind* const attack = plan.world->faults.attack().kind;
     if (!attack || !attack->moves_rounds) return true;
-    if (!plan.protocol.kind->fixed_peers || plan.topology->redrawn()) return false;
+    if (!plan.protocol.kind->fixed_peers || plan.topology->redrawn() ||
+        plan.topology->has_weights())
+      return false;
     const Neighbours neighbours(hostile_, plan.topology->graph(0));
     for (NodeId id = 0; id < plan.nodes; ++id)
       if (2 * neighbours.hostile(id).size() > plan.topology->graph(0)->degree(id)) return false;

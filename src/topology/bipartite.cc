@@ -89,7 +89,7 @@ Graph draw_path(const Sides& sides, Random random) {
 
 }  // namespace
 
-DrawGraph make_bipartite(Options& options, std::uint32_t nodes) {
+Scheme make_bipartite(Options& options, std::uint32_t nodes) {
   const std::uint32_t degree = read_degree(options, 4);
   options.done();
   const Sides sides(nodes);

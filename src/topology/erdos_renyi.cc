@@ -91,7 +91,7 @@ double chance_connected(std::uint32_t nodes, double p) {
   return chance[nodes];
 }
 
-DrawGraph make_erdos_renyi(Options& options, std::uint32_t nodes) {
+Scheme make_erdos_renyi(Options& options, std::uint32_t nodes) {
   const double p = read_probability(options, nodes);
   options.done();
   require_few_edges(options, 0.5 * nodes * (nodes - 1.0) * p);

@@ -41,7 +41,7 @@ Graph draw_ring(std::uint32_t nodes, Random random) {
 
 }  // namespace
 
-DrawGraph make_regular(Options& options, std::uint32_t nodes) {
+Scheme make_regular(Options& options, std::uint32_t nodes) {
   const std::uint32_t degree = read_degree(options, 4);
   options.done();
   if (degree >= nodes)

@@ -59,7 +59,7 @@ class SmallWorld {
 
 }  // namespace
 
-DrawGraph make_small_world(Options& options, std::uint32_t nodes) {
+Scheme make_small_world(Options& options, std::uint32_t nodes) {
   const std::uint32_t degree = read_degree(options, 4);
   const double rewire = options.number("rewire", 0.1, between(0, 1));
   options.done();

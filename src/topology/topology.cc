@@ -14,12 +14,12 @@ namespace tessera {
 namespace {
 
 template <Graph (*shape)(std::uint32_t)>
-DrawGraph make_shape(Options& options, std::uint32_t nodes) {
+Scheme make_shape(Options& options, std::uint32_t nodes) {
   options.done();
   return [nodes](const Random&) { return shape(nodes); };
 }
 
-DrawGraph make_full(Options& options, std::uint32_t nodes) {
+Scheme make_full(Options& options, std::uint32_t nodes) {
   options.done();
   require_few_edges(options, 0.5 * nodes * (nodes - 1.0));
   return [nodes](const Random&) { return full_graph(nodes); };
@@ -42,6 +42,20 @@ constexpr TopologyKind kTopologies[] = {
     {"erdos-renyi", "erdos-renyi:degree=8",
      "every pair with probability p, or such that degree is the mean", Redraw::kEdges,
      make_erdos_renyi},
+    {"torus", "torus", "four peers on a rectangle whose opposite sides meet", Redraw::kPlaces,
+     make_torus},
+    {"hypercube", "hypercube",
+     "peers differ in one binary digit; peers=one: in round t in digit t, exact in log2(n) rounds",
+     Redraw::kNothing, make_hypercube},
+    {"exponential", "exponential", "one way, to the nodes 1, 2, 4, 8, ... further on",
+     Redraw::kNothing, make_exponential},
+    {"one-peer-exponential", "one-peer-exponential",
+     "one way, in round t to the node 2^t further on: exact in log2(n) rounds if n is a power of 2",
+     Redraw::kCycle, make_one_peer_exponential},
+    {"base", "base:peers=1",
+     "Base-(k+1) with k=peers: rounds of few peers, after a cycle of which averages are exact",
+     Redraw::kCycle, make_base_graph},
+    {"matching", "matching", "random pairs, others in every round", Redraw::kAlways, make_matching},
     {"file", "file:path=graph.edges",
      "an edge list: the number of nodes, then a line 'a b' per edge", Redraw::kNothing,
      make_from_file},
@@ -59,12 +73,30 @@ DrawGraph with_shuffled_places(DrawGraph draw) {
 }
 
 bool read_redraw(const TopologyKind& kind, Options& options) {
-  const bool redraw = options.yes("redraw", false);
+  const bool always = kind.redraw == Redraw::kAlways;
+  const bool redraw = options.yes("redraw", always);
   if (redraw && kind.redraw == Redraw::kNothing)
-    options.refuse("redraw", fmt::format("the graph of '{}' is the same in every round; leave it "
+    options.refuse("redraw",
+                   fmt::format("the graph of '{}' is the same in every round; leave it out, or use "
+                               "regular:redraw=yes",
+                               kind.name));
+  if (redraw && kind.redraw == Redraw::kCycle)
+    options.refuse("redraw", fmt::format("'{}' goes through a cycle of graphs of its own; leave it "
                                          "out, or use regular:redraw=yes",
                                          kind.name));
+  if (!redraw && always)
+    options.refuse("redraw", fmt::format("'{}' is drawn anew in every round, as pairs that stay "
+                                         "know nobody else; leave it out",
+                                         kind.name));
   return redraw;
+}
+
+std::unique_ptr<const Topology> drawn_topology(const TopologyKind& kind, DrawGraph draw,
+                                               bool redraw, std::uint32_t nodes,
+                                               const Random& random) {
+  if (!redraw) return std::make_unique<const Topology>(draw(random.fork("round", 0)));
+  if (kind.redraw == Redraw::kPlaces) draw = with_shuffled_places(std::move(draw));
+  return std::make_unique<const Topology>(nodes, std::move(draw), random);
 }
 
 }  // namespace
@@ -78,17 +110,38 @@ Topology::Topology(std::uint32_t nodes, DrawGraph draw, const Random& random)
   CHECK(draw_ != nullptr);
 }
 
-std::shared_ptr<const Graph> Topology::graph(Round round) const {
-  if (!redrawn()) return drawn_[0].graph;
-  // Drawing under the lock makes those who ask at the same time wait for one draw instead of each
-  // making their own.
-  const std::lock_guard lock(mutex_);
+Topology::Topology(std::uint32_t nodes, Cycle cycle) : nodes_(nodes), cycle_(std::move(cycle)) {
+  CHECK(cycle_.step != nullptr);
+  CHECK(cycle_.length > 0);
+}
+
+// Drawing under the lock makes those who ask at the same time wait for one draw instead of each
+// making their own.
+const Topology::Drawn& Topology::drawn(Round round) const {
+  if (has_weights()) round %= cycle_.length;
   Drawn& drawn = drawn_[round % kKept];
-  if (!drawn.graph || drawn.round != round) {
-    drawn = {round, std::make_shared<const Graph>(draw_(random_.fork("round", round)))};
-    CHECK(drawn.graph->nodes() == nodes_);
+  if (drawn.graph && drawn.round == round) return drawn;
+  drawn = {.round = round};
+  if (has_weights()) {
+    drawn.weighted = std::make_shared<const WeightedGraph>(cycle_.step(round));
+    drawn.graph = std::shared_ptr<const Graph>(drawn.weighted, &drawn.weighted->graph());
+  } else {
+    drawn.graph = std::make_shared<const Graph>(draw_(random_.fork("round", round)));
   }
-  return drawn.graph;
+  CHECK(drawn.graph->nodes() == nodes_);
+  return drawn;
+}
+
+std::shared_ptr<const Graph> Topology::graph(Round round) const {
+  if (!redrawn() && !has_weights()) return drawn_[0].graph;
+  const std::lock_guard lock(mutex_);
+  return drawn(round).graph;
+}
+
+std::shared_ptr<const WeightedGraph> Topology::weighted(Round round) const {
+  CHECK(has_weights());
+  const std::lock_guard lock(mutex_);
+  return drawn(round).weighted;
 }
 
 std::vector<NodeId> Topology::peers(NodeId node, Round round) const {
@@ -108,11 +161,11 @@ std::unique_ptr<const Topology> make_topology(std::string_view spec, std::uint32
   Options options(parse_spec(spec));
   const TopologyKind& kind = require_entry(topologies(), "topology", options.name());
   const bool redraw = read_redraw(kind, options);
-  DrawGraph draw = kind.make(options, nodes);
-  const Random own = random.fork("topology").fork(kind.name);
-  if (!redraw) return std::make_unique<const Topology>(draw(own.fork("round", 0)));
-  if (kind.redraw == Redraw::kPlaces) draw = with_shuffled_places(std::move(draw));
-  return std::make_unique<const Topology>(nodes, std::move(draw), own);
+  Scheme scheme = kind.make(options, nodes);
+  if (auto* const cycle = std::get_if<Cycle>(&scheme))
+    return std::make_unique<const Topology>(nodes, std::move(*cycle));
+  return drawn_topology(kind, std::get<DrawGraph>(std::move(scheme)), redraw, nodes,
+                        random.fork("topology").fork(kind.name));
 }
 
 }  // namespace tessera

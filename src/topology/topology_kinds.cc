@@ -39,7 +39,7 @@ Graph first_connected(const Random& random, const Attempt& attempt) {
   }
 }
 
-DrawGraph make_from_file(Options& options, std::uint32_t nodes) {
+Scheme make_from_file(Options& options, std::uint32_t nodes) {
   const std::string path = options.text("path");
   options.done();
   const Result<Graph> graph = read_edge_list(path);

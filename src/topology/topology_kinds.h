@@ -1,6 +1,6 @@
-// The kinds of topologies, one function each, for the table in topology.cc. The random ones give
-// connected graphs only: what falls apart is drawn again, and options under which that would take
-// for ever are refused.
+// The kinds of topologies, one function each, for the table in topology.cc. The random ones that
+// stay give connected graphs only: what falls apart is drawn again, and options under which that
+// would take for ever are refused.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,17 @@
 
 namespace tessera {
 
-DrawGraph make_regular(Options& options, std::uint32_t nodes);
-DrawGraph make_small_world(Options& options, std::uint32_t nodes);
-DrawGraph make_bipartite(Options& options, std::uint32_t nodes);
-DrawGraph make_erdos_renyi(Options& options, std::uint32_t nodes);
-DrawGraph make_from_file(Options& options, std::uint32_t nodes);
+Scheme make_regular(Options& options, std::uint32_t nodes);
+Scheme make_small_world(Options& options, std::uint32_t nodes);
+Scheme make_bipartite(Options& options, std::uint32_t nodes);
+Scheme make_erdos_renyi(Options& options, std::uint32_t nodes);
+Scheme make_torus(Options& options, std::uint32_t nodes);
+Scheme make_hypercube(Options& options, std::uint32_t nodes);
+Scheme make_exponential(Options& options, std::uint32_t nodes);
+Scheme make_one_peer_exponential(Options& options, std::uint32_t nodes);
+Scheme make_base_graph(Options& options, std::uint32_t nodes);
+Scheme make_matching(Options& options, std::uint32_t nodes);
+Scheme make_from_file(Options& options, std::uint32_t nodes);
 
 // Reads degree=, a whole number of at least one.
 std::uint32_t read_degree(Options& options, std::uint32_t fallback);

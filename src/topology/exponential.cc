@@ -1,0 +1,44 @@
+// Exponential graphs (Ying et al., "Exponential graph is provably efficient for decentralized deep
+// training", 2021): node i tells those 1, 2, 4, ... further on, counted in a circle; all at once,
+// or one of them in a round. Weights are alike, the node's own among them. With one at a time and n
+// a power of two, ceil(log2 n) rounds give everybody the exact mean.
+#include <bit>
+
+#include "topology/topology_kinds.h"
+
+namespace tessera {
+namespace {
+
+std::uint32_t steps_for(std::uint32_t nodes) {
+  return nodes < 2 ? 0 : static_cast<std::uint32_t>(std::bit_width(nodes - 1));
+}
+
+// The arcs to the nodes 2^first to 2^(last - 1) further on.
+WeightedGraph graph_of(std::uint32_t nodes, std::uint32_t first, std::uint32_t last) {
+  std::vector<Arc> arcs;
+  for (NodeId node = 0; node < nodes; ++node)
+    for (std::uint32_t step = first; step < last; ++step) {
+      const auto to = static_cast<NodeId>((node + (std::uint64_t{1} << step)) % nodes);
+      arcs.push_back({node, to, 1.0 / (last - first + 1)});
+    }
+  return WeightedGraph(nodes, std::move(arcs));
+}
+
+}  // namespace
+
+Scheme make_exponential(Options& options, std::uint32_t nodes) {
+  options.done();
+  const std::uint32_t steps = steps_for(nodes);
+  require_few_edges(options, static_cast<double>(nodes) * steps);
+  return Cycle{.step = [=](std::uint32_t) { return graph_of(nodes, 0, steps); }};
+}
+
+Scheme make_one_peer_exponential(Options& options, std::uint32_t nodes) {
+  options.done();
+  const std::uint32_t steps = steps_for(nodes);
+  return Cycle{.length = std::max(steps, 1u), .step = [=](std::uint32_t step) {
+                 return graph_of(nodes, step, steps == 0 ? step : step + 1);
+               }};
+}
+
+}  // namespace tessera
