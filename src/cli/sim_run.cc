@@ -149,9 +149,9 @@ bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options) 
 void print_merged(const MetricsRow& row) {
   if (!row.merged) return;
   print_out(
-      "their mean: accuracy {:.2f}%, loss {:.4f}; nodes are {:.3g} from it, {:.2g}% of its norm\n",
+      "their mean: accuracy {:.2f}%, loss {:.4f}; nodes are {:.3g} from it, {:.3g} of its norm\n",
       100 * row.merged->score.accuracy, row.merged->score.loss, row.merged->distance,
-      100 * row.merged->relative_distance);
+      row.merged->relative_distance);
 }
 
 ExistingRun existing_run(bool resume, bool overwrite) {

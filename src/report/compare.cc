@@ -115,7 +115,7 @@ Row row_of(const StoredRun& run, const StoredRun& first) {
     return s > 0 ? show_duration(Duration(static_cast<std::int64_t>(s * 1e9))) : std::string("-");
   };
   const auto four_digits = [](double loss) { return fmt::format("{:.4f}", loss); };
-  const auto percent = [](double fraction) { return fmt::format("{:.2g}%", 100 * fraction); };
+  const auto three_digits = [](double part) { return fmt::format("{:.3g}", part); };
   const bool comparable = compares(run, first);
   const std::string name = run.name + progress_of(run);
   return {{.text = name, .number = run.name},
@@ -129,7 +129,7 @@ Row row_of(const StoredRun& run, const StoredRun& first) {
           figure_cell(run, "wall_seconds", seconds),
           accuracy_cell(run, "merged_accuracy"),
           figure_cell(run, "merged_loss", four_digits),
-          figure_cell(run, "consensus_relative", percent),
+          figure_cell(run, "consensus_relative", three_digits),
           {.text = std::to_string(run.seeds.size()), .number = std::to_string(run.seeds.size())}};
 }
 

@@ -91,8 +91,8 @@ TEST(Plan, LinesThatContradictEachOtherAreRefused) {
   EXPECT_EQ(refusal([](Experiment& e) { e.protocol = "swift", e.topology = "base"; }),
             "swift: form: graph needs neighbours that stay: use a topology without redraw=yes, and "
             "not one whose rounds differ");
-  EXPECT_EQ(refusal([](Experiment& e) { e.rule = "median", e.topology = "matching"; }),
-            "rule=median judges peers by one another, and on topology=matching a node hears one in "
+  EXPECT_EQ(refusal([](Experiment& e) { e.rule = "krum", e.topology = "matching"; }),
+            "rule=krum judges peers by one another, and on topology=matching a node hears one in "
             "a round: use rule=clipped:radius=1, or a topology with more peers");
   EXPECT_EQ(refusal([](Experiment& e) { e.sharing = "choco", e.protocol = "dpsgd:patience=1s"; }),
             "sharing=choco counts on hearing every neighbour in every round, and a patience goes "
