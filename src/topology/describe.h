@@ -25,7 +25,7 @@ GraphFigures figures_of(const Graph& graph);
 // The figures of a redrawn topology are those of round 0, and the text says so. Of one with weights
 // of its own it says what a cycle of rounds does:
 //
-//   96 nodes, 1 heard in a round at most, 0.958 in the mean; after a cycle of 8 rounds all have the
+//   96 nodes, 1 heard in a round at most, 0.875 in the mean; after a cycle of 8 rounds all have the
 //   exact mean
 std::string describe(const Topology& topology);
 
