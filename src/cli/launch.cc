@@ -81,6 +81,9 @@ int print_summary(const Summary& summary, const fs::path& out) {
   print_out("{} live node{}, {:.1f} s: {:.1f} for {} rounds\nwritten to {}\n", summary.nodes,
             summary.nodes == 1 ? "" : "s", summary.took.all, last.seconds, last.round,
             out.string());
+  if (last.hostile > 0)
+    print_out("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
+              last.hostile);
   if (summary.shortfall.empty()) return 0;
   print_err("at the end, but the work is not done: {}\n", summary.shortfall);
   return kWorkNotDone;
@@ -124,13 +127,16 @@ void refuse_wrong_settings(const Plan& plan, const Arguments& arguments) {
   const ClusterOptions& cluster = arguments.cluster;
   TransportOptions link;
   apply_link_options(cluster.link, link);
+  if (!plan.faults.hostile().empty()) refuse_omniscient(plan.faults.attack());
   for (const std::string* time : {&cluster.checkpoint, &cluster.linger, &cluster.pace})
     if (!time->empty()) (void)parse_duration(*time);
 }
 
 // What only a simulation can have, an experiment may still say.
-void tell_what_is_not_simulated(const Experiment& experiment) {
+void tell_what_is_not_simulated(const Plan& plan) {
   const Experiment usual;
+  Experiment experiment = plan.experiment;
+  if (!plan.faults.any()) experiment.faults = usual.faults;
   for (const auto& [key, asked, none] : {std::tuple{"network", experiment.network, usual.network},
                                          std::tuple{"compute", experiment.compute, usual.compute},
                                          std::tuple{"faults", experiment.faults, usual.faults}})
@@ -158,7 +164,7 @@ int run(const Arguments& arguments) {
   const Plan plan = read_live_plan(resolve(arguments));
   refuse_wrong_settings(plan, arguments);
   Nemesis nemesis(arguments.nemesis);
-  tell_what_is_not_simulated(plan.experiment);
+  tell_what_is_not_simulated(plan);
   const fs::path out = default_out(arguments);
   const RunFolder folder(out, to_toml(plan.experiment), existing);
   clear(out, arguments.resume);

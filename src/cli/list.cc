@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "attack/attack.h"
 #include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
@@ -16,7 +17,6 @@
 #include "protocol/protocols.h"
 #include "run/backends.h"
 #include "sharing/sharing.h"
-#include "sim/attack.h"
 #include "sim/compute.h"
 #include "sim/faults.h"
 #include "sim/network.h"

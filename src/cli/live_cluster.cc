@@ -75,20 +75,22 @@ Cluster::Cluster(const Plan& plan, ClusterOptions options)
   fs::create_directories(options_.folder / "nodes");
   fs::create_directories(options_.folder / "logs");
   or_throw(write_file(secrets_ / "experiment.toml", bytes_of(to_toml(plan.experiment))));
-  make_settings(plan.nodes);
+  make_settings(plan);
 }
 
-void Cluster::make_settings(std::uint32_t nodes) {
-  const std::vector<int> ports = free_ports(nodes);
+void Cluster::make_settings(const Plan& plan) {
+  const std::vector<int> ports = free_ports(plan.nodes);
+  const std::span<const NodeId> hostile = plan.faults.hostile();
   Roster roster;
   // A run that is resumed stays the same run.
   roster.set_run(run_of_nodes(options_.folder / "nodes").value_or(draw_nonce()));
-  for (NodeId id = 0; id < nodes; ++id) {
+  for (NodeId id = 0; id < plan.nodes; ++id) {
     const std::string name = fmt::format("n{:02}", id);
     const KeyPair keys = or_throw(make_key_files(key_files(secrets_, name)));
     or_throw(roster.add(name, fmt::format("{}:{}", with_id(options_.host, id), ports[id]),
                         keys.public_key));
     Child child{.id = id,
+                .hostile = std::binary_search(hostile.begin(), hostile.end(), id),
                 .name = name,
                 .settings = secrets_ / (name + ".toml"),
                 .log = options_.folder / "logs" / (name + ".log"),
@@ -103,6 +105,7 @@ void Cluster::make_settings(std::uint32_t nodes) {
                           .link = options_.link,
                           .pace = options_.pace,
                           .skipped = options_.skipped};
+    if (child.hostile) settings.attack = plan.faults.attack().spec;
     if (options_.record)
       settings.record = fs::absolute(options_.folder / "logs" / (name + ".events")).string();
     or_throw(write_file(child.settings, bytes_of(to_toml(settings))));

@@ -32,6 +32,7 @@ struct ClusterOptions {
 
 struct Child {
   NodeId id = 0;
+  bool hostile = false;
   std::string name{};
   std::filesystem::path settings{}, log{}, folder{};
   pid_t pid = 0;               // 0: not running.
@@ -56,7 +57,7 @@ class Cluster {
   bool any_running() const;
 
  private:
-  void make_settings(std::uint32_t nodes);
+  void make_settings(const Plan& plan);
 
   ClusterOptions options_;
   std::filesystem::path secrets_;

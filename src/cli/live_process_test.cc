@@ -100,6 +100,60 @@ TEST_F(LiveProcess, EndsInTheSimulatorsBits) {
   expect_same_digest(toy_ + "--protocol=epidemic:rounds=40,fanout=3");
 }
 
+// The lie is the same one, and what is measured is of the same nodes.
+TEST_F(LiveProcess, HostileNodesEndInTheSimulatorsBits) {
+  const std::string rounds = toy_ + "--rule=trimmed:drop=1 --protocol=dpsgd:rounds=30 ";
+  for (const char* attack : {"random:sigma=3", "sign_flip", "degree"}) {
+    expect_same_digest(rounds + "--sharing=jwins --faults=hostile=2,attack=" + attack);
+    EXPECT_EQ(summary("live")["hostile"], summary("sim")["hostile"]);
+    EXPECT_EQ(summary("live")["hostile"].size(), 2u);
+    EXPECT_EQ(summary("live")["node_loss"], summary("sim")["node_loss"]);
+  }
+}
+
+struct Defect {
+  const char* attack;
+  const char* refused;  // The word, and whose.
+};
+constexpr Defect kDefects[] = {{"nan", "not-finite of node 3"},
+                               {"random:sigma=1e30", "too-large of node 3"},
+                               {"future:ahead=1000", "early"},
+                               {"stale", "late"}};
+
+class LiveHostile : public LiveProcess, public testing::WithParamInterface<Defect> {};
+
+TEST_P(LiveHostile, HonestNodesEndWellBesideIt) {
+  ASSERT_EQ(
+      tessera(fmt::format("launch {} {} --faults=hostile=n3,attack={} --pace=10ms --linger=2s "
+                          "--protocol=dpsgd:rounds=60,patience=300ms --quiet --out={}",
+                          toy_, quick_, GetParam().attack, out("live"))),
+      0)
+      << said("err");
+  const auto honest = summary("live");
+  EXPECT_EQ(honest["hostile"], nlohmann::json({3}));
+  EXPECT_NE(said("out").find("figures are of 7 honest nodes; 1 are hostile"), std::string::npos);
+  for (int id = 0; id < 8; ++id) {
+    const auto& loss = honest["node_loss"][id];
+    EXPECT_EQ(loss.is_null(), id == 3);
+    if (id != 3) {
+      EXPECT_LT(loss.get<double>(), 0.5);  // Untrained: 1.
+    }
+  }
+  EXPECT_TRUE(honest["refusals"].contains(GetParam().refused)) << honest["refusals"];
+}
+INSTANTIATE_TEST_SUITE_P(Attacks, LiveHostile, testing::ValuesIn(kDefects), [](const auto& defect) {
+  return std::string(defect.param.attack)
+      .substr(0, std::string_view(defect.param.attack).find(':'));
+});
+
+TEST_F(LiveProcess, AnAttackThatNeedsToSeeTheOthersIsForSimulations) {
+  EXPECT_EQ(
+      tessera(fmt::format("launch {} --faults=hostile=1,attack=alie --out={}", toy_, out("live"))),
+      2);
+  EXPECT_NE(said("err").find("only a simulation can show it"), std::string::npos) << said("err");
+  EXPECT_FALSE(fs::exists(root_ / "live"));
+}
+
 class LiveFashionMnist : public LiveProcess, public testing::WithParamInterface<const char*> {};
 
 TEST_P(LiveFashionMnist, EndsInTheSimulatorsBits) {

@@ -40,6 +40,8 @@ std::string how_it_ended(const Child& child) {
 void Restarts::take(Cluster& cluster, Child& child) {
   if (*child.ended == 0 || *child.ended == kWorkNotDone) return;
   const std::string why = how_it_ended(child);
+  if (child.hostile && !was_killed(child))
+    return print_err("{}; it is hostile, and the others go on\n", why);
   if (!allowed_ || !worth_restarting(child)) throw std::runtime_error(why);
   const double pause = was_killed(child) ? 0 : pause_after_failure(child);
   if (!quiet_) print_err("{}; starting it again\n", why);

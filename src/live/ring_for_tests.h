@@ -53,7 +53,8 @@ class SpoiltTrainer final : public Trainer {
 // One node of the ring, which may be started several times.
 class LiveNode final : public RuntimeObserver {
  public:
-  LiveNode(NodeId id, std::string protocol) : id_(id), protocol_(std::move(protocol)) {}
+  LiveNode(NodeId id, std::string protocol, std::string rule = "auto")
+      : id_(id), protocol_(std::move(protocol)), rule_(std::move(rule)) {}
 
   RuntimeOptions options{.evaluate_every = 10,
                          .checkpoint_every = Duration::zero(),
@@ -63,6 +64,7 @@ class LiveNode final : public RuntimeObserver {
   Round crash_at_checkpoint = 0;  // The same, once its state is saved.
   int failing_checkpoints = 0;    // So many cannot be written.
   std::uint64_t roster_run = 0;
+  std::string attack{};  // Of a hostile node.
   std::unique_ptr<EventLogWriter> log{};
 
   std::vector<RuntimeRow> rows{};
@@ -72,7 +74,9 @@ class LiveNode final : public RuntimeObserver {
   Round rounds = 0;
   RunEnd end = RunEnd::kStopped;
   std::string failure{};  // What it ended with, other than a crash.
-  NodeStatus status{};    // At the end.
+  std::string shortfall{};
+  NodeStatus status{};  // At the end.
+  Vector model{};       // Likewise.
 
   bool has_said(std::string_view words) const {
     return std::any_of(lines.begin(), lines.end(),
@@ -89,13 +93,15 @@ class LiveNode final : public RuntimeObserver {
     runtime_.store(&runtime);
     try {
       end = runtime.run();
+      shortfall = runtime.shortfall();
     } catch (const Crash&) {
     } catch (const std::exception& error) {
       failure = error.what();
     }
     runtime_.store(nullptr);
     status = runtime.status();
-    digest = digest_of(runtime.node().model());
+    model = runtime.node().model();
+    digest = digest_of(model);
     rounds = runtime.node().rounds_done();
     adoptions = status.adoptions;
   }
@@ -115,6 +121,7 @@ class LiveNode final : public RuntimeObserver {
                                       .model = fmt::format("quadratic:dimension={}", kDimension),
                                       .topology = "ring",
                                       .protocol = protocol_,
+                                      .rule = rule_,
                                       .codec = "gamma+f32"});
     return make_node(plan, id_, std::move(model), {});
   }
@@ -122,6 +129,8 @@ class LiveNode final : public RuntimeObserver {
 
  private:
   RuntimeParts parts(Transport& transport) {
+    std::shared_ptr<Liar> liar;
+    if (!attack.empty()) liar = std::make_shared<Liar>(id_, make_attack(attack), Random(7));
     return {.id = id_,
             .run = roster_run,
             .name = fmt::format("node-{}", id_),
@@ -129,7 +138,8 @@ class LiveNode final : public RuntimeObserver {
             .trainer = &trainer_,
             .evaluator = &evaluator_,
             .transport = &transport,
-            .observer = this};
+            .observer = this,
+            .liar = std::move(liar)};
   }
   void on_event(Instant at, const Event& event) override {
     if (log) log->event(at, event);
@@ -154,7 +164,7 @@ class LiveNode final : public RuntimeObserver {
   }
 
   NodeId id_;
-  std::string protocol_;
+  std::string protocol_, rule_;
   SpoiltTrainer trainer_{{.nodes = kNodes, .dimension = kDimension}};
   QuadraticEvaluator evaluator_{trainer_.toy};
   std::atomic<Runtime*> runtime_{nullptr};
@@ -175,12 +185,13 @@ inline std::uint64_t await_question(Transport& peer) {
 
 class LiveRing : public testing::Test {
  protected:
-  void make(const std::string& protocol, TransportOptions link = quick()) {
+  void make(const std::string& protocol, TransportOptions link = quick(),
+            const std::string& rule = "auto") {
     link.dimension = kDimension;
     network_ = make_test_network("loopback", kNodes, link);
     nodes_.clear();
     for (NodeId id = 0; id < kNodes; ++id)
-      nodes_.push_back(std::make_unique<LiveNode>(id, protocol));
+      nodes_.push_back(std::make_unique<LiveNode>(id, protocol, rule));
   }
   std::jthread start(NodeId id) {
     return std::jthread([this, id] { nodes_[id]->run(network_->start(id)); });

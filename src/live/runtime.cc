@@ -96,6 +96,7 @@ void Runtime::give(Event event) {
   const Instant at = clock_.begin_event();
   parts_.observer->on_event(at, event);
   node_->handle(std::move(event), *this);
+  if (parts_.liar) parts_.liar->forget_told();
   note_progress();
   // Between two trainings the trainer's memory and the node's state belong together.
   if (!work_.training() && records_.checkpoint_due(clock_.now())) checkpoint();

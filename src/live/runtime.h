@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "attack/liar.h"
 #include "live/acquaintances.h"
 #include "live/effort.h"
 #include "live/joining.h"
@@ -51,6 +52,7 @@ struct RuntimeParts {
   Evaluator* evaluator = nullptr;
   Transport* transport = nullptr;
   RuntimeObserver* observer = nullptr;
+  std::shared_ptr<Liar> liar{};  // Of a hostile node, for tests of the others.
 };
 
 struct RuntimeOptions {
@@ -115,7 +117,9 @@ class Runtime final : private Env {
  private:
   // What the node does while it handles an event.
   Instant now() const override { return clock_.event_at(); }
-  void send(NodeId to, Payload payload) override { sending_.send(to, payload); }
+  void send(NodeId to, Payload payload) override {
+    sending_.send(to, parts_.liar ? parts_.liar->retell(payload) : payload);
+  }
   void drop_unsent() override { sending_.drop_unsent(); }
   void wake_after(Duration delay) override { clock_.wake_after(delay); }
   void train(const Vector& model, Random random) override { work_.want_training(model, random); }

@@ -49,12 +49,12 @@ class TimedEvaluator final : public Evaluator {
   double& seconds_;
 };
 
-void flip_labels(LoadedData& data, const Partition& partition, std::span<const NodeId> hostile) {
+void flip_labels_of(LoadedData& data, const Partition& partition, std::span<const NodeId> nodes) {
   if (data.task.classes == 0)
     throw std::invalid_argument(fmt::format(
         "attack=label_flip: data={} has ratings and no classes: use another attack", data.name));
   std::vector<bool> flipped(data.train->size(), false);
-  for (const NodeId node : hostile)
+  for (const NodeId node : nodes)
     for (const std::uint32_t sample : partition.train[node]) flipped[sample] = true;
   data.train = std::make_shared<FlippedLabels>(data.train, data.task.classes, std::move(flipped));
 }
@@ -64,10 +64,10 @@ void flip_labels(LoadedData& data, const Partition& partition, std::span<const N
 Learning make_lesson(const Plan& plan, unsigned threads) {
   LearningOptions options = plan.lesson.options;
   options.threads = threads;
-  if (!plan.world || !plan.world->flips_labels()) return make_learning(options);
+  if (plan.label_flippers.empty()) return make_learning(options);
   LoadedData data = load_data(options);
   Partition partition = deal_data(options, data);
-  flip_labels(data, partition, plan.world->faults.hostile());
+  flip_labels_of(data, partition, plan.label_flippers);
   return make_learning(std::move(data), std::move(partition), options);
 }
 

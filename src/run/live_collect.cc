@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "report/model_sum.h"
+#include "report/run_log.h"
 #include "run/lesson.h"
 
 namespace tessera {
@@ -88,7 +89,7 @@ bool comes_before(std::string_view a, std::string_view b) {
 struct Collected {
   std::vector<MetricsRow> rows{};
   Summary summary{};
-  std::vector<Vector> models{};  // As they were at the end.
+  std::map<NodeId, Vector> models{};  // Of the honest nodes, as they were at the end.
 };
 
 Vector floats_of(ByteSpan model) {
@@ -97,43 +98,65 @@ Vector floats_of(ByteSpan model) {
   return values;
 }
 
-Collected read_all(std::span<const fs::path> folders, bool by_time) {
+// The final model, which counts in the digest as Simulation::model_digest has it. A hostile node
+// need not have come to an end.
+Vector read_model(const fs::path& folder, bool hostile, Summary& summary) {
+  const fs::path path = folder / "model.bin";
+  if (hostile && !fs::exists(path)) return {};
+  const Bytes model = or_throw(read_file(path));
+  summary.model_digest = hash_bytes(model, summary.model_digest);
+  return floats_of(model);
+}
+
+// Of hostile nodes nothing is measured.
+Collected read_all(std::span<const fs::path> folders, const Plan& plan) {
+  const Measured measured(static_cast<std::uint32_t>(folders.size()), plan.faults.hostile());
   Collected collected;
   // By round, or by moment in milliseconds; the last row of each is the end, whenever that was.
   std::map<std::int64_t, std::vector<NodeRow>> at;
-  std::vector<NodeRow> last;
+  std::vector<NodeRow> last = measured.no_rows();
   Summary& summary = collected.summary;
-  for (const fs::path& folder : folders) {
-    const std::vector<NodeRow> rows = rows_of(folder);
+  for (NodeId id = 0; id < folders.size(); ++id) {
+    if (!measured.counts(id)) {
+      (void)read_model(folders[id], true, summary);
+      continue;
+    }
+    const std::vector<NodeRow> rows = rows_of(folders[id]);
     for (std::size_t i = 0; i + 1 < rows.size(); ++i)
-      at[by_time ? std::llround(rows[i].seconds * 1e3) : rows[i].round].push_back(rows[i]);
-    last.push_back(rows.back());
-    summary.node_accuracy.push_back(rows.back().score.accuracy);
-    summary.node_loss.push_back(rows.back().score.loss);
-    add_own_summary(folder, summary);
-    // As Simulation::model_digest has it.
-    const Bytes model = or_throw(read_file(folder / "model.bin"));
-    summary.model_digest = hash_bytes(model, summary.model_digest);
-    collected.models.push_back(floats_of(model));
+      at[plan.evaluate.by_time() ? std::llround(rows[i].seconds * 1e3) : rows[i].round].push_back(
+          rows[i]);
+    last[id] = rows.back();
+    add_own_summary(folders[id], summary);
+    collected.models[id] = read_model(folders[id], false, summary);
   }
-  for (const auto& [when, rows] : at)
-    if (rows.size() == folders.size()) collected.rows.push_back(row_of(rows));
-  collected.rows.push_back(row_of(last));
+  for (const NodeRow& row : last) {
+    summary.node_accuracy.push_back(row.score.accuracy);
+    summary.node_loss.push_back(row.score.loss);
+  }
+  const MetricsRow end = measured.row(last);
+  for (const auto& [when, rows] : at) {
+    if (rows.size() != measured.nodes.size()) continue;
+    collected.rows.push_back(row_of(rows));
+    collected.rows.back().hostile = end.hostile;
+  }
+  collected.rows.push_back(end);
   return collected;
 }
 
 // Of the final models only: no live node knows the others' in between. Where this machine lacks the
 // data, or the models are of another experiment, there is nothing to say.
-std::optional<MergedFigures> merged_at_end(const Plan& plan, std::span<const Vector> models) {
-  if (!plan.evaluate.merged || models.size() != plan.nodes) return std::nullopt;
+std::optional<MergedFigures> merged_at_end(const Plan& plan,
+                                           const std::map<NodeId, Vector>& models) {
+  const std::size_t honest = plan.nodes - plan.faults.hostile().size();
+  if (!plan.evaluate.merged || models.size() != honest) return std::nullopt;
   try {
     const Learning lesson = make_lesson(plan, 0);
     ModelSum sum;
     std::vector<NodeId> nodes;
-    for (const Vector& model : models) {
+    for (const auto& [id, model] : models) {
       if (model.size() != lesson.trainer->dimension()) return std::nullopt;
       sum.add(model);
-      nodes.push_back(static_cast<NodeId>(nodes.size()));
+      nodes.push_back(id);
     }
     return merged_figures(sum, nodes, *lesson.evaluator);
   } catch (const std::runtime_error&) {
@@ -156,11 +179,12 @@ std::vector<fs::path> node_folders(const fs::path& nodes) {
 
 Summary collect(const Plan& plan, std::span<const fs::path> folders,
                 const CollectOptions& options) {
-  auto [rows, summary, models] = read_all(folders, plan.evaluate.by_time());
+  auto [rows, summary, models] = read_all(folders, plan);
   rows.back().merged = merged_at_end(plan, models);
   summary.seed = plan.seed;
   summary.nodes = static_cast<std::uint32_t>(folders.size());
   summary.last = rows.back();
+  summary.hostile.assign(plan.faults.hostile().begin(), plan.faults.hostile().end());
   summary.edges = plan.topology->graph(0)->edges();
   summary.took.all = options.seconds;
   summary.took.loop = summary.last.seconds;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -67,7 +68,17 @@ Plan plan_for(const LiveSettings& settings, const RosterFile& roster) {
   refuse_wrong_id(roster.self(), plan.nodes);
   refuse_others_folder(settings.folder, identity_of(roster));
   RunFolder::check(settings.folder, to_toml(plan.experiment), ExistingRun::kResume);
+  if (!settings.attack.empty() && make_attack(settings.attack).kind->flips_labels)
+    flip_labels(plan, std::array{roster.self().id});
   return plan;
+}
+
+// Null for an honest node. What it draws is what a simulated node of this attack would.
+std::shared_ptr<Liar> make_liar(const LiveSettings& settings, const Plan& plan, NodeId id) {
+  if (settings.attack.empty()) return nullptr;
+  ChosenAttack chosen = make_attack(settings.attack);
+  refuse_omniscient(chosen);
+  return std::make_shared<Liar>(id, std::move(chosen), plan.fault_random());
 }
 
 }  // namespace
@@ -96,12 +107,16 @@ LiveRun::LiveRun(LiveSettings settings, Say say)
                                                     .trainer = lesson_.trainer.get(),
                                                     .evaluator = lesson_.evaluator.get(),
                                                     .transport = transport_.get(),
-                                                    .observer = &records_},
+                                                    .observer = &records_,
+                                                    .liar = make_liar(settings_, plan_, id_)},
                                        options_);
   restore();
   if (!settings_.record.empty()) begin_recording();
   records_.say(fmt::format("{} is node {} of {}: {}", settings_.name, id_, plan_.nodes,
                            lesson_.description));
+  if (!settings_.attack.empty())
+    records_.say(
+        fmt::format("HOSTILE: it lies to the others, as attack={} says", settings_.attack));
 }
 
 LiveRun::~LiveRun() = default;

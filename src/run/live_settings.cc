@@ -42,6 +42,8 @@ constexpr std::array kKeys = {
             &LiveSettings::began},
     LiveKey{"skipped", "The part of its rounds it may skip and still have finished (default: 0.1)",
             &LiveSettings::skipped},
+    LiveKey{"attack", "For tests of the others: what it tells instead, see docs/security.md",
+            &LiveSettings::attack},
 };
 
 std::filesystem::path beside(const std::filesystem::path& file, const std::string& path) {

@@ -39,6 +39,7 @@ struct LiveSettings {
   std::string pace{};
   std::string began{};
   std::string skipped = "0.1";
+  std::string attack{};
 
   Experiment lines{};  // Those of the file `experiment` names, or of the table of that name.
 };

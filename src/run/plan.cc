@@ -80,12 +80,6 @@ WorldPlan read_world(const Plan& plan) {
   world.compute = make_compute(
       plan.experiment.compute,
       {.nodes = plan.nodes, .steps = plan.lesson.steps, .random = plan.root().fork("compute")});
-  world.faults = make_faults(plan.experiment.faults, plan.nodes, plan.root().fork("faults"));
-  if (world.flips_labels() && !plan.lesson.needs_data)
-    throw std::invalid_argument(fmt::format(
-        "faults={}: model={} learns from no data, so there are no labels to flip: use another "
-        "attack",
-        plan.experiment.faults, plan.experiment.model));
   return world;
 }
 
@@ -146,12 +140,15 @@ Plan read_live_plan(const Experiment& experiment) {
         plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;
   plan.evaluate = read_evaluate(plan.experiment, *plan.protocol.kind);
   plan.lesson.options.test_samples = plan.evaluate.samples;
+  plan.faults = make_faults(experiment.faults, plan.nodes, plan.fault_random());
   return plan;
 }
 
 Plan read_plan(const Experiment& experiment) {
   Plan plan = read_live_plan(experiment);
   plan.world = read_world(plan);
+  if (!plan.faults.hostile().empty() && plan.faults.attack().kind->flips_labels)
+    flip_labels(plan, plan.faults.hostile());
   return plan;
 }
 
@@ -174,6 +171,15 @@ std::optional<Round> rounds_planned(const std::filesystem::path& folder) {
   } catch (const std::exception&) {  // Another version's, say: nothing is known.
   }
   return std::nullopt;
+}
+
+void flip_labels(Plan& plan, std::span<const NodeId> nodes) {
+  if (!plan.lesson.needs_data)
+    throw std::invalid_argument(fmt::format(
+        "attack=label_flip: model={} learns from no data, so there are no labels to flip: use "
+        "another attack",
+        plan.experiment.model));
+  plan.label_flippers.assign(nodes.begin(), nodes.end());
 }
 
 void set_training_steps(Plan& plan, std::int64_t steps) {

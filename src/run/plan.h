@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,12 +65,6 @@ struct WorldPlan {
   Chosen<NetworkKind> network{};
   std::vector<NodeId> stragglers{};  // Whose links the network's line slows down, for reports.
   std::shared_ptr<const Compute> compute{};
-  Faults faults{};
-
-  // Whether the hostile nodes' data is to lie.
-  bool flips_labels() const {
-    return !faults.hostile().empty() && faults.attack().kind->flips_labels;
-  }
 };
 
 struct Plan {
@@ -83,22 +78,28 @@ struct Plan {
   std::shared_ptr<const Rule> rule{};  // Null: the sharing's own choice.
   Codec codec{};
   EvaluatePlan evaluate{};
-  std::optional<WorldPlan> world{};  // None in a plan for live nodes.
-  std::uint64_t roster_run = 0;      // Which live run of this experiment it is (live/roster.h).
+  Faults faults{};                       // Of which a live cluster has the hostile nodes alone.
+  std::vector<NodeId> label_flippers{};  // Whose data is to lie.
+  std::optional<WorldPlan> world{};      // None in a plan for live nodes.
+  std::uint64_t roster_run = 0;          // Which live run of this experiment it is (live/roster.h).
 
   Random root() const { return Random(seed); }  // What belongs to the run, not to a node.
-  std::uint64_t run() const;                    // Tells this run's messages from another's.
+  Random fault_random() const { return root().fork("faults"); }
+  std::uint64_t run() const;  // Tells this run's messages from another's.
 };
 
 // Both throw std::invalid_argument for a wrong line, or for two that contradict each other.
 Plan read_plan(const Experiment& experiment);
-// Leaves the simulation's own lines unread: a file they name need not be on a live node's machine.
+// Leaves the lines on the network and on computing unread: a file they name need not be on a live
+// node's machine.
 Plan read_live_plan(const Experiment& experiment);
 // One node with all the data and no peers: of the lines only those on learning count.
 Plan read_plan_alone(const Experiment& experiment);
 // How many rounds a run is to make, by the config.toml in its folder; none where it ends at a
 // moment, or where that file is not one of ours.
 std::optional<Round> rounds_planned(const std::filesystem::path& folder);
+// Makes these nodes' data lie. Throws std::invalid_argument where there are no labels.
+void flip_labels(Plan& plan, std::span<const NodeId> nodes);
 // Another number of local steps than the plan's lines say.
 void set_training_steps(Plan& plan, std::int64_t steps);
 

@@ -48,7 +48,7 @@ TEST(Plan, EveryLineIsRead) {
   EXPECT_EQ(plan.evaluate.samples, 50u);
   EXPECT_EQ(plan.world->stragglers, (std::vector<NodeId>{0, 1, 2}));
   EXPECT_TRUE(read_plan(toy()).world->stragglers.empty());
-  EXPECT_EQ(plan.world->faults.options().loss, 0.25);
+  EXPECT_EQ(plan.faults.options().loss, 0.25);
   EXPECT_EQ(plan.world->compute->training_time(0, 0, Instant()), std::chrono::seconds(1));
 }
 
@@ -143,7 +143,7 @@ TEST(Plan, RefusesRulesAndAttacksThatDoNotFit) {
   experiment.faults = "hostile=1,attack=label_flip";
   EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
   experiment.faults = "hostile=1,attack=nan";
-  EXPECT_EQ(read_plan(experiment).world->faults.hostile().size(), 1u);
+  EXPECT_EQ(read_plan(experiment).faults.hostile().size(), 1u);
 }
 
 TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {

@@ -12,7 +12,7 @@ namespace {
 
 std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow on_row) {
   Evaluator& evaluator = *lesson.evaluator;
-  Measured measured(plan.nodes, plan.world->faults.hostile());
+  Measured measured(plan.nodes, plan.faults.hostile());
   if (plan.evaluate.merged) measured.merged_dimension = lesson.trainer->dimension();
   if (plan.evaluate.by_time())
     return std::make_unique<TimeLog>(evaluator, measured, plan.evaluate.period,
@@ -29,7 +29,7 @@ std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, 
                               NodeId id) { return make_node(plan, id, initial, tensors); };
   parts.network = make_network(plan);
   parts.compute = plan.world->compute;
-  parts.faults = plan.world->faults;
+  parts.faults = plan.faults;
   // Edges that go one way are no neighbours in this sense.
   if (plan.protocol.kind->fixed_peers && !plan.topology->redrawn() && !plan.topology->has_weights())
     parts.graph = plan.topology->graph(0);
@@ -73,17 +73,16 @@ Summary SimulatedRun::to_end() {
 
 Summary SimulatedRun::summary() const {
   const RunLog::Latest& latest = log_->latest();
-  Summary summary{
-      .seed = plan_.seed,
-      .nodes = plan_.nodes,
-      .parameters = lesson_.trainer->dimension(),
-      .last = latest.row,
-      .edges = plan_.topology->graph(0)->edges(),
-      .stragglers = plan_.world->stragglers,
-      .hostile = {plan_.world->faults.hostile().begin(), plan_.world->faults.hostile().end()},
-      .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
-      .peak_rss_bytes = peak_rss_bytes(),
-      .model_digest = simulation_->model_digest()};
+  Summary summary{.seed = plan_.seed,
+                  .nodes = plan_.nodes,
+                  .parameters = lesson_.trainer->dimension(),
+                  .last = latest.row,
+                  .edges = plan_.topology->graph(0)->edges(),
+                  .stragglers = plan_.world->stragglers,
+                  .hostile = {plan_.faults.hostile().begin(), plan_.faults.hostile().end()},
+                  .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
+                  .peak_rss_bytes = peak_rss_bytes(),
+                  .model_digest = simulation_->model_digest()};
   for (const auto& [reason, count] : simulation_->refusals()) summary.refusals[reason] = count;
   for (const NodeRow& node : latest.nodes) {
     summary.node_accuracy.push_back(node.score.accuracy);

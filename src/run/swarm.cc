@@ -21,7 +21,7 @@ class Auditor {
  public:
   Auditor(const Simulation& simulation, const Plan& plan)
       : simulation_(simulation), hostile_(plan.nodes, false) {
-    for (const NodeId id : plan.world->faults.hostile()) hostile_[id] = true;
+    for (const NodeId id : plan.faults.hostile()) hostile_[id] = true;
     for (NodeId id = 0; id < plan.nodes; ++id)
       fastest_ = std::min(fastest_, plan.world->compute->training_time(id, 0, Instant{}));
     rounds_are_earned_ = outvoted(plan);
@@ -57,7 +57,7 @@ class Auditor {
   // Whether no honest node can be moved by hostile ones: they do not lie about rounds, or they are
   // half of its neighbours at most.
   bool outvoted(const Plan& plan) const {
-    const AttackKind* const attack = plan.world->faults.attack().kind;
+    const AttackKind* const attack = plan.faults.attack().kind;
     if (!attack || !attack->moves_rounds) return true;
     if (!plan.protocol.kind->fixed_peers || plan.topology->redrawn() ||
         plan.topology->has_weights())
@@ -172,7 +172,7 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
     story.messages += simulation.counts(id).offered.messages;
   for (const auto& [reason, count] : simulation.refusals()) story.refused += count;
   story.crashes = simulation.crashes();
-  story.hostile = world.plan.world->faults.hostile().size();
+  story.hostile = world.plan.faults.hostile().size();
   story.virtual_seconds = to_seconds(simulation.now().time_since_epoch());
   story.digest = simulation.model_digest();
   return story;

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "attack/attack.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "sim/attack.h"
 
 namespace tessera {
 

@@ -1,7 +1,5 @@
-// The hostile nodes of a simulation, at the one place their messages pass: a message is decoded,
-// changed as the run's attack says, and encoded again by the same codecs. Happens after the nodes
-// of an instant are done, in the order of their ids, so that an attacker sees every honest model as
-// it stands then.
+// The hostile nodes of a simulation. Their messages are changed after the nodes of an instant are
+// done, in the order of their ids, so that an attacker sees every honest model as it stands then.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "attack/liar.h"
+#include "attack/neighbours.h"
 #include "base/archive.h"
-#include "base/random.h"
 #include "node/env.h"
-#include "sim/attack.h"
 #include "sim/faults.h"
-#include "sim/neighbours.h"
 #include "sim/shard.h"
 
 namespace tessera {
@@ -32,18 +29,8 @@ class Liars {
   void fields(Archive& archive);
 
  private:
-  struct State {
-    std::uint64_t told = 0;  // Lies so far: they name the fork each one draws from.
-    Payload first{};         // Of one that repeats itself.
-    void fields(Archive& archive) { archive(told, first); }
-  };
-  Payload make_lie(const Shard& shard, const Scene& scene, const Payload& truth,
-                   const Random& random) const;
-
-  ChosenAttack chosen_;
-  Random random_;
   Neighbours neighbours_;
-  std::map<NodeId, State> states_;  // Of the hostile nodes.
+  std::map<NodeId, Liar> liars_;  // By node.
 };
 
 }  // namespace tessera

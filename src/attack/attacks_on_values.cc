@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "sim/attack.h"
+#include "attack/attack.h"
 
 namespace tessera {
 namespace {

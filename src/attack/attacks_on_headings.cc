@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/attack.h"
+#include "attack/attack.h"
 
 namespace tessera {
 namespace {

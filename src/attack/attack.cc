@@ -1,6 +1,9 @@
-#include "sim/attack.h"
+#include "attack/attack.h"
+
+#include <fmt/format.h>
 
 #include <array>
+#include <stdexcept>
 
 #include "base/table.h"
 
@@ -19,15 +22,18 @@ constexpr std::array kAttacks = {
     AttackKind{.name = "ipm",
                .usage = "ipm:epsilon=0.1",
                .summary = "inner-product manipulation: the honest neighbours' mean, times -epsilon",
-               .make = make_ipm},
+               .make = make_ipm,
+               .omniscient = true},
     AttackKind{.name = "alie",
                .usage = "alie:z=1.5",
                .summary = "a little is enough: the honest neighbours' mean and z deviations more",
-               .make = make_alie},
+               .make = make_alie,
+               .omniscient = true},
     AttackKind{.name = "dissensus",
                .usage = "dissensus:epsilon=1.5",
                .summary = "tells each neighbour what keeps it from agreeing with the honest ones",
                .make = make_dissensus,
+               .omniscient = true,
                .aims = true},
     AttackKind{.name = "label_flip",
                .usage = "label_flip",
@@ -71,9 +77,17 @@ std::span<const AttackKind> attacks() {
 ChosenAttack make_attack(std::string_view spec) {
   Options options(parse_spec(spec));
   const AttackKind& kind = require_entry(attacks(), "attack", options.name());
-  ChosenAttack chosen{&kind, kind.make(options)};
+  ChosenAttack chosen{std::string(spec), &kind, kind.make(options)};
   options.done();
   return chosen;
+}
+
+void refuse_omniscient(const ChosenAttack& chosen) {
+  if (chosen.kind->omniscient)
+    throw std::invalid_argument(
+        fmt::format("attack={} looks at the honest nodes' models, which only a simulation can show "
+                    "it: use tessera sim, or another attack, such as random",
+                    chosen.spec));
 }
 
 }  // namespace tessera

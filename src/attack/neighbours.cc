@@ -1,4 +1,4 @@
-#include "sim/neighbours.h"
+#include "attack/neighbours.h"
 
 #include "topology/mixing.h"
 
