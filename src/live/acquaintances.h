@@ -25,6 +25,8 @@ class Acquaintances {
   std::size_t known() const { return known_; }
   std::size_t born_anew() const { return born_anew_; }
   bool outlived() const { return 2 * born_anew_ > known_; }
+  // Enough of them are who they were, so that the others can no longer make it outlived.
+  bool confirmed() const { return 2 * (known_ - unmet_.size() - born_anew_) >= known_; }
 
   void fields(Archive& archive);
 

@@ -29,6 +29,17 @@ TEST(Acquaintances, WhenMostOthersAreBornAnewOneIsOfAnEarlierRun) {
   EXPECT_TRUE(back.outlived());
 }
 
+TEST(Acquaintances, HalfOfThemAreEnoughToKnowThatTheRunIsTheSame) {
+  Acquaintances back = come_back();
+  back.meet(1, 11);
+  EXPECT_FALSE(back.confirmed());  // The other two may be born anew.
+  back.meet(2, 12);
+  EXPECT_TRUE(back.confirmed());
+  back.meet(3, 93);
+  EXPECT_FALSE(back.outlived());
+  EXPECT_TRUE(Acquaintances(7).confirmed());
+}
+
 TEST(Acquaintances, OneByOneTheyMayBeReplacedWhileItRuns) {
   Acquaintances back = come_back();
   for (const NodeId peer : {1u, 2u, 3u}) back.meet(peer, 10 + peer);

@@ -39,7 +39,10 @@ Runtime::Runtime(RuntimeParts parts, const RuntimeOptions& options)
              .on_done = [this] { parts_.transport->wake(); }}) {}
 
 RunEnd Runtime::run() {
-  if (!restored_) gather(), join();
+  if (restored_)
+    meet_again();
+  else
+    gather(), join();
   begin();
   while (!should_leave()) try {
       turn();

@@ -126,6 +126,7 @@ class Runtime final : private Env {
 
   void gather();
   void join();
+  void meet_again();
   void begin();
   void turn();
   void go_back(const Divergence& why);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -13,8 +14,16 @@ namespace tessera {
 namespace {
 
 constexpr Duration kJoinWithin = std::chrono::seconds(5);
+constexpr Duration kMeetWithin = std::chrono::seconds(2);
 constexpr Duration kAskNap = std::chrono::milliseconds(20);
 constexpr auto kGatherNap = std::chrono::milliseconds(2);
+
+std::optional<Begun> decode_begun(ByteSpan message) {
+  if (!is_control(message)) return std::nullopt;
+  const Result<Control> control = decode_control(message, 0);
+  const Begun* begun = control.ok() ? std::get_if<Begun>(&*control) : nullptr;
+  return begun == nullptr ? std::nullopt : std::optional(*begun);
+}
 
 }  // namespace
 
@@ -54,6 +63,22 @@ void Runtime::begin_with(const Joining::Choice& choice) {
   node_ = parts_.make_node(offer.model);
   effort_.join(rounds_min);
   parts_.observer->on_adopted(clock_.now(), offer.model);
+}
+
+// A node that comes back says nothing of its model, and answers nothing, before the peers it knew
+// have shown that they are of the same run: to another one its last messages would be of rounds far
+// ahead. Where too few of them are there, it goes on after a while.
+void Runtime::meet_again() {
+  const Instant until = parts_.transport->now() + kMeetWithin;
+  while (!acquaintances_.confirmed() && parts_.transport->now() < until && !leaving_.asked()) {
+    watch_peers();
+    std::optional<Incoming> incoming = parts_.transport->receive(kAskNap);
+    if (!incoming) continue;
+    if (const std::optional<Begun> begun = decode_begun(incoming->bytes))
+      on_begun(incoming->from, *begun);
+    else
+      joining_.keep(std::move(*incoming));
+  }
 }
 
 void Runtime::watch_peers() {
