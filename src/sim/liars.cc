@@ -1,6 +1,11 @@
 #include "sim/liars.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "math/vector_ops.h"
+#include "sharing/doubt.h"
 
 namespace tessera {
 
@@ -31,6 +36,13 @@ void Liars::retell(const Shard& shard, NodeId from, Sends& sends) {
     payload = liar->second.retell(payload, &scene);
   }
   liar->second.forget_told();
+}
+
+void Liars::mend(NodeId node, Trained& trained) const {
+  if (!liars_.contains(node)) return;
+  // The negation catches NaN.
+  if (!(std::sqrt(squared_norm(trained.model)) <= kNormMax))
+    std::fill(trained.model.begin(), trained.model.end(), 0.0f);
 }
 
 void Liars::fields(Archive& archive) {

@@ -25,6 +25,8 @@ class Liars {
   // Puts in the place of what a node is about to send what it sends if it is hostile.
   using Sends = std::vector<std::pair<NodeId, Payload>>;
   void retell(const Shard& shard, NodeId from, Sends& sends);
+  // A hostile node's model is nobody's loss: where training made it diverge it begins with zeros.
+  void mend(NodeId node, Trained& trained) const;
 
   void fields(Archive& archive);
 

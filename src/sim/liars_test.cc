@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
+#include "node/divergence.h"
 #include "run/toy_world.h"
 
 namespace tessera {
@@ -89,6 +91,45 @@ TEST(HostileNodes, WorkWithEveryProtocolAndSharing) {
       options.faults = "none";
       if (!changes_models(attack)) continue;
       EXPECT_NE(ToyWorld(options).run(), digest);
+    }
+  }
+}
+
+// The toy, of which one node's trainings end in no numbers.
+class SpoiltFor final : public Trainer {
+ public:
+  SpoiltFor(Trainer& toy, NodeId node) : toy_(toy), node_(node) {}
+  std::size_t dimension() const override { return toy_.dimension(); }
+  Vector initial_model() const override { return toy_.initial_model(); }
+  void train(std::span<TrainJob> cohort) override {
+    toy_.train(cohort);
+    for (TrainJob& job : cohort)
+      if (job.node == node_) job.model.front() = std::numeric_limits<float>::quiet_NaN();
+  }
+
+ private:
+  Trainer& toy_;
+  NodeId node_;
+};
+
+TEST(HostileNodes, MayDivergeWithoutEndingTheRun) {
+  for (const Recipe& recipe : kRecipes) {
+    SCOPED_TRACE(fmt::format("{} {}", recipe.protocol, recipe.sharing));
+    ToyWorld world(hostile_world(recipe, *make_attack("sign_flip").kind));
+    for (const NodeId spoilt : {2u, 3u}) {
+      SpoiltFor trainer(world.trainer, spoilt);
+      const auto simulation = make_simulation(world.plan, trainer, 1);
+      simulation->start();
+      const auto run = [&] {
+        while (simulation->step()) continue;
+      };
+      if (spoilt == 3) {
+        EXPECT_THROW(run(), Divergence);  // An honest one.
+        continue;
+      }
+      run();
+      EXPECT_TRUE(simulation->finished());
+      EXPECT_TRUE(honest_models_are_finite(*simulation));
     }
   }
 }

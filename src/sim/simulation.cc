@@ -112,7 +112,7 @@ void Simulation::gather_what_is_due() {
         batch_.push_back({node, Woke{}});
         break;
       case Kind::kTrained:
-        batch_.push_back({node, shard_.end_training(node)});
+        end_training(node);
         break;
       case Kind::kLanding:
         land(due.message);
@@ -125,6 +125,12 @@ void Simulation::gather_what_is_due() {
         break;
     }
   }
+}
+
+void Simulation::end_training(NodeId node) {
+  Trained trained = shard_.end_training(node);
+  liars_.mend(node, trained);
+  batch_.push_back({node, std::move(trained)});
 }
 
 void Simulation::carry_out(NodeId node, Effects& effects) {

@@ -66,8 +66,8 @@ class Simulation {
 
   void start();          // Hands every node its Started.
   Instant next() const;  // When step() will take us; kNever when nothing is left to do.
-  // Handles the next instant's events; false when none are left. Throws std::runtime_error when a
-  // node's model has diverged.
+  // Handles the next instant's events; false when none are left. Throws std::runtime_error when an
+  // honest node's model has diverged.
   bool step() { return step_for(nullptr); }
   bool step(Observer& observer) { return step_for(&observer); }
 
@@ -98,6 +98,7 @@ class Simulation {
   bool step_for(Observer* observer);
   void gather_arrivals();
   void gather_what_is_due();
+  void end_training(NodeId node);
   void carry_out(NodeId node, Effects& effects);
   void tell(Observer* observer);
 
