@@ -172,6 +172,7 @@ int run(const Arguments& arguments) {
   listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kChangesNothing);
   ClusterOptions options = arguments.cluster;
   options.folder = out;
+  options.absent = nemesis.absent();
   options.program = fs::read_symlink("/proc/self/exe");
   Cluster cluster(plan, std::move(options));
   if (!arguments.quiet)
@@ -225,8 +226,9 @@ Action add_launch(CLI::App& parser) {
   parser.add_option("--host", arguments->cluster.host,
                     "Where every node is reached, such as 10.0.0.{id} (default: 127.0.0.1)");
   parser.add_option("--nemesis", arguments->nemesis,
-                    "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes; "
-                    "with --restart");
+                    "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes, "
+                    "full=5s fills their disks, absent=1 adds a member that nobody can find; with "
+                    "--restart");
   parser.add_flag("--restart", arguments->restart,
                   "Start nodes that die again; given up after 5 failures without a new checkpoint");
   parser.add_flag("--record", arguments->cluster.record,

@@ -65,6 +65,13 @@ std::string with_id(std::string_view text, NodeId id) {
   return out;
 }
 
+// Members that never come. RFC 2606 keeps .invalid for names that nobody knows.
+void add_absent(Roster& roster, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i)
+    or_throw(roster.add(fmt::format("absent-{}", i), fmt::format("absent-{}.invalid:20000", i),
+                        make_key_pair().public_key));
+}
+
 }  // namespace
 
 Cluster::Cluster(const Plan& plan, ClusterOptions options)
@@ -113,6 +120,7 @@ void Cluster::make_settings(const Plan& plan) {
     fs::remove(child.log, ignored);
     children_.push_back(std::move(child));
   }
+  add_absent(roster, options_.absent);
   or_throw(roster.write(secrets_ / "roster.toml"));
 }
 

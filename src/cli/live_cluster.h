@@ -28,6 +28,7 @@ struct ClusterOptions {
   std::string prefix{};
   std::string host = "127.0.0.1";
   bool record = false;
+  std::uint32_t absent = 0;  // So many members more, who are not there.
 };
 
 struct Child {

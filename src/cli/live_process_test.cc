@@ -206,6 +206,36 @@ TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
   }
 }
 
+// A disk that is full takes no line of the log either; that there is room again is said.
+TEST_F(LiveProcess, FullDisksLoseNothing) {
+  ASSERT_EQ(tessera(fmt::format(
+                "launch --nodes=8 --model=quadratic:dimension=3000 --evaluate=every=20 {} "
+                "--protocol=dpsgd:rounds=200,patience=1s --pace=20ms --checkpoint=100ms "
+                "--faults=hostile=1,attack=nan --linger=2s --restart "
+                "--nemesis=for=5s,every=150ms,frozen=200ms,full=500ms --quiet --out={}",
+                quick_, out("live"))),
+            0)
+      << said("err");
+  std::string logs;
+  for (int id = 0; id < 8; ++id)
+    logs += *read_text_file(root_ / "live" / "logs" / fmt::format("n{:02}.log", id));
+  EXPECT_NE(logs.find("records can be written again"), std::string::npos) << said("out");
+  EXPECT_EQ(logs.find("passed over"), std::string::npos) << logs;
+  const auto disturbed = summary("live");
+  EXPECT_FALSE(disturbed["refusals"].contains("rows-lost"));
+  EXPECT_EQ(disturbed["hostile"].size(), 1u);
+  for (int id = 0; id < 8; ++id) {
+    const auto& loss = disturbed["node_loss"][id];
+    EXPECT_EQ(loss.is_null(), id == disturbed["hostile"][0]);
+    EXPECT_TRUE(loss.is_null() || std::isfinite(loss.get<double>()));
+  }
+}
+
+TEST_F(LiveProcess, AMemberThatNobodyCanFindCostsNobody) {
+  expect_same_digest(toy_ + "--protocol=dpsgd:rounds=20",
+                     quick_ + "--linger=1s --nemesis=for=0s,absent=2");
+}
+
 TEST_F(LiveProcess, CtrlCStopsEveryNodeAndResumeGoesOnToTheSameBits) {
   const std::string experiment =
       toy_ + "--topology=ring --protocol=dpsgd:rounds=80 --sharing=jwins";
