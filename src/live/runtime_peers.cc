@@ -89,7 +89,7 @@ void Runtime::watch_peers() {
     leaving_.peer_came_back(peer.id);
     parts_.transport->send(peer.id, encode_control(Begun{acquaintances_.birth()}),
                            MessageClass::kControl);
-    if (node_->finished())
+    if (leaving_.finished())
       parts_.transport->send(peer.id, encode_control(Finished{}), MessageClass::kControl);
   }
 }
