@@ -16,6 +16,7 @@
 #include "math/wavelet.h"
 #include "protocol/protocols.h"
 #include "run/backends.h"
+#include "run/merge_plan.h"
 #include "sharing/sharing.h"
 #include "sim/compute.h"
 #include "sim/faults.h"
@@ -57,6 +58,7 @@ struct Kind {
 constexpr std::array kKinds = {
     Kind{"datasets", "what to learn from: data=…", [] { print_usage(datasets()); }},
     Kind{"partitions", "who gets which samples: partition=…", [] { print_usage(partitions()); }},
+    Kind{"merges", "when all nodes average exactly: merge=…", [] { print_usage(merges()); }},
     Kind{"topologies", "who may talk to whom: topology=…", [] { print_usage(topologies()); }},
     Kind{"protocols", "when nodes talk: protocol=…", [] { print_usage(protocols()); }},
     Kind{"sharings", "what they tell: sharing=…", [] { print_usage(sharings()); }},

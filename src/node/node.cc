@@ -14,17 +14,23 @@ namespace tessera {
 
 Node::Node(NodeParts parts)
     : id_(parts.id),
-      run_(parts.run),
       model_(std::move(parts.model)),
-      sharing_(std::move(parts.sharing)),
-      protocol_(std::move(parts.protocol)),
-      codec_(parts.codec),
+      first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
-  if (sharing_->pieces() > 1 && !protocol_->takes_pieces())
+  if (parts.merge) merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every});
+  if (first_.sharing->pieces() > 1 && !first_.protocol->takes_pieces())
     throw std::invalid_argument(
         "the sharing cuts the model into pieces and the protocol sends it whole: use "
         "protocol=divshare, or a sharing without pieces (full; jwins:pieces=1)");
-  sharing_->start(model());
+  first_.sharing->start(model());
+  if (merge_) merge_->voice.sharing->start(model());
+}
+
+template <typename Act>
+void Node::let_speak(bool second, Act act) {
+  const bool before = std::exchange(second_speaks_, second);
+  act(*speaking().protocol);
+  second_speaks_ = before;
 }
 
 void Node::handle(Event event, Env& env) {
@@ -37,40 +43,91 @@ void Node::handle(Event event, Env& env) {
 
 void Node::on(Started) {
   model_.forget_training();
-  protocol_->on_start(*this);
+  let_speak(merging(), [this](Protocol& protocol) { protocol.on_start(*this); });
 }
 void Node::on(Woke) {
-  protocol_->on_wake(*this);
+  let_speak(merging(), [this](Protocol& protocol) { protocol.on_wake(*this); });
 }
 
 void Node::on(Trained trained) {
+  // It was under way when the last merge began, and nobody would be told of it any more.
+  if (merging()) return model_.forget_training();
   model_.end_training(std::move(trained.model), trained.loss);
   diverged_ = !(model_.norm() <= kNormMax);
   if (diverged_) return;
-  protocol_->on_trained(*this);
+  first_.protocol->on_trained(*this);
 }
 
 void Node::on(Arrived arrived) {
   const NodeId from = arrived.from;
   Result<Message> message = decode(*arrived.payload.bytes);
   if (!message.ok()) return refuse(from, message.error().kind);
-  if (message->envelope.run != run_) return refuse(from, "run");
+  const bool second = merge_ && message->envelope.run == merge_->voice.run;
+  const Voice& voice = second ? merge_->voice : first_;
+  if (message->envelope.run != voice.run) return refuse(from, "run");
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
   if (message->envelope.sender != from) return refuse(from, "sender");
-  Result<Share> share = sharing_->admit(std::move(message->share));
+  if (!second && merge_ && merge_->last) return;
+  Result<Share> share = voice.sharing->admit(std::move(message->share));
   if (!share.ok()) return refuse(from, share.error().kind);
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
   if (const auto why = doubt(share->values, own); !why.empty()) return refuse(from, why);
-  protocol_->on_share(*this, from, message->heading, *std::move(share));
+  let_speak(second, [&](Protocol& protocol) {
+    protocol.on_share(*this, from, message->heading, *std::move(share));
+  });
+}
+
+Round Node::rounds_done() const {
+  const Round done = first_.protocol->rounds_done();
+  return merging() && done > 0 ? done - 1 : done;
 }
 
 void Node::train() {
+  if (merge_is_due()) return begin_merge();
+  begin_training();
+}
+
+void Node::begin_training() {
   model_.begin_training();
   env_->train(model(), random_.fork("train", age()));
 }
 
+void Node::finish() {
+  if (second_speaks_) return end_merge();
+  if (!merge_) {
+    finished_ = true;
+    return;
+  }
+  merge_->last = true;
+  begin_merge();
+}
+
+bool Node::merge_is_due() const {
+  if (!merge_ || merge_->every == 0) return false;
+  const Round done = first_.protocol->rounds_done();
+  return done != merge_->merged && done % merge_->every == 0;
+}
+
+void Node::begin_merge() {
+  merge_->under_way = true;
+  let_speak(true, [this](Protocol& protocol) { protocol.on_start(*this); });
+}
+
+// All nodes have one model now, as they had when the run began: the first voice's sharing starts
+// anew.
+void Node::end_merge() {
+  merge_->under_way = false;
+  merge_->merged = first_.protocol->rounds_done();
+  if (merge_->last) {
+    finished_ = true;
+    return;
+  }
+  first_.sharing->start(model());
+  begin_training();
+}
+
 std::vector<Share> Node::pack() {
-  return sharing_->pack(model(), random_.fork("pack", packed_++));
+  return speaking().sharing->pack(model(), random_.fork("pack", packed_++));
 }
 
 Share Node::pack_whole() {
@@ -86,8 +143,9 @@ void Node::send(const Heading& heading, const Share& share, std::span<const Node
 }
 
 Payload Node::encode(const Heading& heading, const Share& share) {
-  Encoded encoded = tessera::encode(heading, share, codec_, {.run = run_, .sender = id_},
-                                    random_.fork("rounding", sent_++));
+  Encoded encoded =
+      tessera::encode(heading, share, speaking().codec, {.run = speaking().run, .sender = id_},
+                      random_.fork("rounding", sent_++));
   return {std::make_shared<const Bytes>(std::move(encoded.bytes)), encoded.value_bytes};
 }
 
@@ -96,7 +154,7 @@ void Node::send(const Payload& payload, NodeId peer) {
 }
 
 void Node::merge(std::span<const Contribution> others) {
-  sharing_->merge(model_.to_merge(), others);
+  speaking().sharing->merge(model_.to_merge(), others);
 }
 
 void Node::drop_unsent() {
@@ -136,16 +194,25 @@ void Node::fields(Archive& archive) {
   if (archive.loading()) diverged_ = false;
   CHECK(!diverged_);
   archive(model_, packed_, sent_, finished_, refusals_, notes_);
-  sharing_->fields(archive);
-  protocol_->fields(archive);
+  first_.sharing->fields(archive);
+  first_.protocol->fields(archive);
+  if (merge_) {
+    archive(merge_->under_way, merge_->last, merge_->merged);
+    merge_->voice.protocol->fields(archive);
+  }
   if (!archive.loading() || !archive.ok().ok()) return;
   archive.require(admits_what_is_kept(), "a saved share is not for this model");
-  archive.require(!training() || waiting_for().empty(), "a saved node trains and waits at once");
+  archive.require(!merge_ || merge_->under_way != merge_->voice.protocol->waiting_for().empty(),
+                  "a saved merge is under way and is not");
+  archive.require(!merge_ || !merge_->last || merge_->under_way || finished_,
+                  "a saved node has done with all but its last merge");
+  archive.require(!training() || merging() || waiting_for().empty(),
+                  "a saved node trains and waits at once");
 }
 
 std::size_t Node::kept_bytes() const {
   std::size_t bytes = 0;
-  for (const Share* const share : protocol_->kept()) {
+  for (const Share* const share : kept()) {
     const auto* const listed = std::get_if<Listed>(&share->coordinates);
     bytes += sizeof(float) * share->values.size();
     bytes += listed ? sizeof(std::uint32_t) * listed->indices.size() : 0;
@@ -153,11 +220,21 @@ std::size_t Node::kept_bytes() const {
   return bytes;
 }
 
+std::vector<const Share*> Node::kept() const {
+  std::vector<const Share*> shares = first_.protocol->kept();
+  if (!merge_) return shares;
+  for (const Share* const share : merge_->voice.protocol->kept()) shares.push_back(share);
+  return shares;
+}
+
 bool Node::admits_what_is_kept() const {
-  const std::vector<const Share*> kept = protocol_->kept();
-  return std::all_of(kept.begin(), kept.end(), [this](const Share* share) {
-    return std::isfinite(squared_norm(share->values)) && sharing_->admit(*share).ok();
-  });
+  const auto all_admitted = [](const Voice& voice) {
+    const std::vector<const Share*> kept = voice.protocol->kept();
+    return std::all_of(kept.begin(), kept.end(), [&](const Share* share) {
+      return std::isfinite(squared_norm(share->values)) && voice.sharing->admit(*share).ok();
+    });
+  };
+  return all_admitted(first_) && (!merge_ || all_admitted(merge_->voice));
 }
 
 }  // namespace tessera

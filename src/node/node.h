@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,22 @@
 
 namespace tessera {
 
+// What a node tells, when and to whom, and how it is written. Messages of one voice are told from
+// those of another by `run`.
+struct Voice {
+  std::uint64_t run = 0;  // Tells this experiment's messages from another's.
+  std::unique_ptr<Sharing> sharing{};
+  std::unique_ptr<Protocol> protocol{};
+  Codec codec{};
+};
+
+// A second voice that interrupts the first between two rounds, and speaks last: a merge. It has
+// done its part when its protocol says finish(), and its protocol's on_start begins the next.
+struct MergeParts {
+  Voice voice{};
+  Round every = 0;  // Rounds of the first voice from one merge to the next; 0: only at the end.
+};
+
 struct NodeParts {
   NodeId id = 0;
   std::uint64_t run = 0;  // Tells this experiment's messages from another's.
@@ -28,6 +45,7 @@ struct NodeParts {
   std::unique_ptr<Protocol> protocol{};
   Codec codec{};
   Random random{0};  // This node's own branch of the seed's tree.
+  std::optional<MergeParts> merge{};
 };
 
 class Node {
@@ -40,9 +58,10 @@ class Node {
   NodeId id() const { return id_; }
   const Vector& model() const { return model_.values(); }
   std::uint64_t age() const { return model_.age(); }  // Trainings the model has seen.
-  Round rounds_done() const { return protocol_->rounds_done(); }
+  // A round that ends in a merge is done when that is.
+  Round rounds_done() const;
   // Of those, how many it passed over without training, to catch up with the others.
-  Round rounds_skipped() const { return protocol_->rounds_skipped(); }
+  Round rounds_skipped() const { return first_.protocol->rounds_skipped(); }
   bool finished() const { return finished_; }
   // Training has made its model one that cannot learn any more: not finite, or longer than
   // kNormMax. It handles nothing from then on, so nobody is told of it, and is never saved. Whoever
@@ -64,9 +83,9 @@ class Node {
   std::size_t kept_bytes() const;  // Of peers' shares that it holds for later.
   // The values a share of these coordinates would have, were this the node's model.
   Vector told_of(std::span<const float> model, const Coordinates& coordinates) const {
-    return sharing_->told_of(model, coordinates);
+    return first_.sharing->told_of(model, coordinates);
   }
-  std::string waiting_for() const { return finished_ ? "" : protocol_->waiting_for(); }
+  std::string waiting_for() const { return finished_ ? "" : current().protocol->waiting_for(); }
 
   // The verbs, for protocols; only while handling an event.
   void train();
@@ -80,14 +99,14 @@ class Node {
   // The same in two steps, for shares whose copies are not sent one after the other.
   Payload encode(const Heading& heading, const Share& share);
   void send(const Payload& payload, NodeId peer);
-  std::uint32_t piece_of(const Share& share) const { return sharing_->piece_of(share); }
+  std::uint32_t piece_of(const Share& share) const { return speaking().sharing->piece_of(share); }
   void merge(std::span<const Contribution> others);
   // For a round without averaging: the sharing's memory of it is over all the same.
   void end_round() { merge({}); }
   void drop_unsent();
   void wake_after(Duration delay);
   Instant now() const;
-  void finish() { finished_ = true; }
+  void finish();
   void refuse(NodeId from, std::string_view reason);
   void note(std::string_view what, std::uint64_t times = 1);
   const Random& random() const { return random_; }
@@ -95,6 +114,26 @@ class Node {
   void fields(Archive& archive);
 
  private:
+  // The second voice, and how far the node is with it.
+  struct Merge {
+    Voice voice{};
+    Round every = 0;
+    bool under_way = false;
+    bool last = false;  // The first voice has come to its end.
+    Round merged = 0;   // Rounds it had done when the last merge was over.
+  };
+  bool merging() const { return merge_ && merge_->under_way; }
+  bool merge_is_due() const;
+  void begin_merge();
+  void end_merge();
+  void begin_training();
+  const Voice& current() const { return merging() ? merge_->voice : first_; }
+  const Voice& speaking() const { return second_speaks_ ? merge_->voice : first_; }
+  // Has a voice's protocol do something: the verbs it uses are meant for that voice.
+  template <typename Act>
+  void let_speak(bool second, Act act);
+
+  std::vector<const Share*> kept() const;
   bool admits_what_is_kept() const;
   void on(Started);
   void on(Arrived arrived);
@@ -102,11 +141,10 @@ class Node {
   void on(Trained trained);
 
   NodeId id_;
-  std::uint64_t run_;
   LocalModel model_;
-  std::unique_ptr<Sharing> sharing_;
-  std::unique_ptr<Protocol> protocol_;
-  Codec codec_;
+  Voice first_;
+  std::optional<Merge> merge_;
+  bool second_speaks_ = false;
   Random random_;
 
   Env* env_ = nullptr;  // Set while an event is handled.

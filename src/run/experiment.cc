@@ -30,6 +30,8 @@ constexpr std::array kKeys = {
     ExperimentKey{"rule", "How contributions are averaged, see: tessera list rules",
                   &Experiment::rule},
     ExperimentKey{"codec", "How it is written, see: tessera list codecs", &Experiment::codec},
+    ExperimentKey{"merge", "When all nodes average exactly, see: tessera list merges",
+                  &Experiment::merge},
     ExperimentKey{"network", "How long messages take, see: tessera list networks",
                   &Experiment::network},
     ExperimentKey{"compute", "How long training takes, see: tessera list computes",

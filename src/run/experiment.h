@@ -30,6 +30,7 @@ struct Experiment {
   std::string sharing = "full";
   std::string rule = "auto";
   std::string codec = "gamma+planes";
+  std::string merge{};  // Empty: none.
   std::string network = "ideal";
   std::string compute = "constant:round=1s";
   std::string faults = "none";

@@ -103,7 +103,17 @@ void refuse_contradictions(const Plan& plan) {
             : fmt::format("rule={} judges peers by one another, and nodes of protocol={} average "
                           "with one at a time: use rule=clipped:radius=1 or form=pings",
                           plan.experiment.rule, plan.experiment.protocol));
+  if (plan.merge && !plan.faults.hostile().empty())
+    throw std::invalid_argument(fmt::format(
+        "merge={} is a plain mean of all models, which one hostile node can lead anywhere: leave "
+        "out the merge or the hostile nodes",
+        plan.experiment.merge));
   if (!plan.sharing.kind->fixed_peers_only) return;
+  if (plan.merge && plan.merge->options.every > 0)
+    throw std::invalid_argument(
+        fmt::format("sharing={} keeps copies of its neighbours, which a merge between rounds would "
+                    "falsify: use merge=end",
+                    plan.experiment.sharing));
   if (plan.topology->redrawn() || !plan.protocol.kind->fixed_peers)
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, so they must stay the same: use "
@@ -133,6 +143,8 @@ Plan read_live_plan(const Experiment& experiment) {
   plan.sharing = choose_sharing(experiment.sharing);
   plan.rule = make_rule(experiment.rule);
   plan.codec = parse_codec(experiment.codec);
+  plan.merge = read_merge(plan);
+  plan.faults = make_faults(experiment.faults, plan.nodes, plan.fault_random());
   refuse_contradictions(plan);
   (void)make_sharing(plan.sharing, sharing_context(plan, 1, {}));
   if (experiment.evaluate.empty())
@@ -140,7 +152,6 @@ Plan read_live_plan(const Experiment& experiment) {
         plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;
   plan.evaluate = read_evaluate(plan.experiment, *plan.protocol.kind);
   plan.lesson.options.test_samples = plan.evaluate.samples;
-  plan.faults = make_faults(experiment.faults, plan.nodes, plan.fault_random());
   return plan;
 }
 
@@ -199,6 +210,7 @@ std::uint64_t Plan::run() const {
 
 std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
                                 std::vector<std::uint32_t> tensors) {
+  std::optional<MergeParts> merge = make_merge(plan, id, model.size());
   const SharingContext context = sharing_context(plan, model.size(), std::move(tensors));
   return std::make_unique<Node>(NodeParts{.id = id,
                                           .run = plan.run(),
@@ -206,7 +218,8 @@ std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
                                           .sharing = make_sharing(plan.sharing, context),
                                           .protocol = plan.protocol.prepared.make(id),
                                           .codec = plan.codec,
-                                          .random = plan.root().fork("node", id)});
+                                          .random = plan.root().fork("node", id),
+                                          .merge = std::move(merge)});
 }
 
 std::unique_ptr<Network> make_network(const Plan& plan) {

@@ -25,6 +25,7 @@
 #include "node/node.h"
 #include "protocol/protocols.h"
 #include "run/experiment.h"
+#include "run/merge_plan.h"
 #include "sharing/rule.h"
 #include "sharing/sharing.h"
 #include "sim/compute.h"
@@ -77,6 +78,7 @@ struct Plan {
   Chosen<SharingKind> sharing{};
   std::shared_ptr<const Rule> rule{};  // Null: the sharing's own choice.
   Codec codec{};
+  std::optional<MergePlan> merge{};
   EvaluatePlan evaluate{};
   Faults faults{};                       // Of which a live cluster has the hostile nodes alone.
   std::vector<NodeId> label_flippers{};  // Whose data is to lie.

@@ -14,9 +14,11 @@ std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow
   Evaluator& evaluator = *lesson.evaluator;
   Measured measured(plan.nodes, plan.faults.hostile());
   if (plan.evaluate.merged) measured.merged_dimension = lesson.trainer->dimension();
+  // When a last merge will be over is not known before.
+  const Instant until = plan.merge ? kNever : plan.protocol.prepared.until;
   if (plan.evaluate.by_time())
-    return std::make_unique<TimeLog>(evaluator, measured, plan.evaluate.period,
-                                     plan.protocol.prepared.until, std::move(on_row));
+    return std::make_unique<TimeLog>(evaluator, measured, plan.evaluate.period, until,
+                                     std::move(on_row));
   return std::make_unique<RoundLog>(evaluator, measured, plan.evaluate.rounds,
                                     plan.protocol.prepared.rounds, std::move(on_row));
 }

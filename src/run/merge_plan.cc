@@ -1,0 +1,74 @@
+#include "run/merge_plan.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <stdexcept>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "run/plan.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kMerges = {
+    MergeKind{.name = "end",
+              .usage = "end:peers=1,codec=gamma+planes,patience=none",
+              .summary = "once, when the protocol has come to its end"},
+    MergeKind{.name = "every",
+              .usage = "every:rounds=100,peers=1,codec=gamma+planes,patience=none",
+              .summary = "after every so many rounds of a synchronous protocol, and at the end"},
+};
+
+// Nodes of asynchronous protocols go on without a peer that does not come to the merge.
+constexpr Duration kAsynchronousPatience = std::chrono::seconds(60);
+
+Duration read_patience(Options& options, const ProtocolPlan& protocol) {
+  if (!options.has("patience"))
+    return protocol.kind->synchronous ? protocol.prepared.patience : kAsynchronousPatience;
+  if (options.text("patience") == "none") return Duration::zero();
+  const Duration patience = options.duration("patience", {});
+  if (patience <= Duration::zero()) options.refuse("patience", "must be above 0, or none");
+  return patience;
+}
+
+}  // namespace
+
+std::span<const MergeKind> merges() {
+  return kMerges;
+}
+
+std::optional<MergePlan> read_merge(const Plan& plan) {
+  const std::string& line = plan.experiment.merge;
+  if (line.empty() || line == "none") return std::nullopt;
+  Options options(parse_spec(line));
+  MergePlan merge;
+  if (require_entry(merges(), "merge", options.name()).name == "every") {
+    if (!plan.protocol.kind->synchronous)
+      throw std::invalid_argument(
+          fmt::format("merge={}: nodes of protocol={} have no rounds in common: use merge=end",
+                      line, plan.experiment.protocol));
+    merge.options.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
+  }
+  merge.options.patience = read_patience(options, plan.protocol);
+  merge.codec = parse_codec(options.text("codec", "gamma+planes"));
+  const std::int64_t peers = options.integer("peers", 1, between(1, 1e9));
+  options.done();
+  merge.options.topology =
+      make_topology(fmt::format("base:peers={}", peers), plan.nodes, plan.root().fork("merge"));
+  return merge;
+}
+
+std::optional<MergeParts> make_merge(const Plan& plan, NodeId id, std::size_t dimension) {
+  if (!plan.merge) return std::nullopt;
+  const SharingContext whole{.dimension = static_cast<std::uint32_t>(dimension), .seed = plan.seed};
+  return MergeParts{.voice = {.run = hash_bytes(bytes_of("merge"), plan.run()),
+                              .sharing = make_sharing("full", whole),
+                              .protocol = std::make_unique<Merging>(id, plan.merge->options),
+                              .codec = plan.merge->codec},
+                    .every = plan.merge->options.every};
+}
+
+}  // namespace tessera
