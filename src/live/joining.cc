@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kTooEarlyBytesMax = 64 << 20;
+constexpr std::size_t kKeptBytesMax = 64 << 20;
 // Each answer holds a model until all are there.
 constexpr std::size_t kAskedMax = 5;
 constexpr Duration kAnswerEvery = std::chrono::seconds(1);
@@ -101,15 +101,14 @@ std::optional<ModelOffer> Joining::answer(NodeId from, const ModelRequest& reque
 }
 
 void Joining::keep(Incoming incoming) {
-  too_early_bytes_ += incoming.bytes.size();
-  too_early_.push_back(std::move(incoming));
-  for (; too_early_bytes_ > kTooEarlyBytesMax; too_early_.pop_front())
-    too_early_bytes_ -= too_early_.front().bytes.size();
+  kept_bytes_ += incoming.bytes.size();
+  kept_.push_back(std::move(incoming));
+  for (; kept_bytes_ > kKeptBytesMax; kept_.pop_front()) kept_bytes_ -= kept_.front().bytes.size();
 }
 
 std::deque<Incoming> Joining::take_kept() {
-  too_early_bytes_ = 0;
-  return std::exchange(too_early_, {});
+  kept_bytes_ = 0;
+  return std::exchange(kept_, {});
 }
 
 }  // namespace tessera

@@ -50,9 +50,12 @@ class Joining {
   std::optional<ModelOffer> answer(NodeId from, const ModelRequest& request, Round rounds,
                                    const Vector& model);
 
-  // What came before the node was started waits, the newest 64 MiB of it.
+  // What a node that begins hears first, the newest 64 MiB of it: what came before it was started
+  // and, where a protocol waits for every share, what came since the checkpoint it goes back to. No
+  // peer would tell it again.
   void keep(Incoming incoming);
   std::deque<Incoming> take_kept();
+  void forget_kept() { (void)take_kept(); }
 
   std::uint64_t adoptions() const { return adoptions_; }
 
@@ -63,8 +66,8 @@ class Joining {
   std::map<NodeId, std::uint64_t> asked_;  // Who is to answer, and with which nonce.
   std::map<NodeId, ModelOffer> offers_;
   std::map<NodeId, Instant> answered_;  // Whom we helped, and when.
-  std::deque<Incoming> too_early_;
-  std::size_t too_early_bytes_ = 0;
+  std::deque<Incoming> kept_;
+  std::size_t kept_bytes_ = 0;
   std::uint64_t adoptions_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <utility>
 
 #include "live/nonce.h"
@@ -61,6 +62,7 @@ RunEnd Runtime::run() {
 }
 
 void Runtime::begin() {
+  std::deque<Incoming> waiting = joining_.take_kept();
   clock_.start();
   records_.begin(clock_.now(), node_->rounds_done());
   tick();
@@ -69,7 +71,7 @@ void Runtime::begin() {
   // From here on the run's beginning is remembered.
   if (!restored_) checkpoint();
   give(Started{});
-  for (Incoming& early : joining_.take_kept()) hear(std::move(early));
+  for (Incoming& incoming : waiting) hear(std::move(incoming));
 }
 
 void Runtime::tick() {
@@ -161,6 +163,7 @@ void Runtime::receive() {
 
 void Runtime::hear(Incoming incoming) {
   if (!is_control(incoming.bytes)) {
+    if (options_.retold > 0) joining_.keep(incoming);
     give(Arrived{incoming.from, {std::make_shared<const Bytes>(std::move(incoming.bytes)), 0}});
     return;
   }

@@ -36,7 +36,9 @@ bool Runtime::checkpoint() {
   sending_.gone_out();  // Counts what has left until now.
   Bytes state;
   save_fields(*this, state);
-  return records_.write_checkpoint(clock_.now(), node_->rounds_done(), state);
+  if (!records_.write_checkpoint(clock_.now(), node_->rounds_done(), state)) return false;
+  joining_.forget_kept();  // The node that was saved has heard it.
+  return true;
 }
 
 // A disk that is full may have room again in a moment.
