@@ -94,7 +94,7 @@ part_dev() {
     return
   fi
   # Minutes under the sanitizers, for code that other tests run there as well.
-  run_ctest dev -E 'LearnWhatIsThereToLearn|LiveFashionMnist.*(jwins|choco)'
+  run_ctest dev -E 'LearnWhatIsThereToLearn|LiveFashionMnist|LeftBehindByTheNemesis|FullDisks|NobodyCanFind'
 }
 
 part_tsan() {

@@ -35,7 +35,7 @@ TEST_F(SimProcess, KilledAtAnyMomentItResumesToTheSameBits) {
   for (int attempt = 0; attempt < 200; ++attempt) {
     const double seconds = (0.05 + 0.1 * random.uniform()) * (1 + attempt * 0.1);
     const int code = tessera(toy_ + "--checkpoint-every=1 --resume --out=" + out("killed"),
-                             fmt::format("timeout -s KILL {:.3f}", seconds));
+                             fmt::format("timeout --foreground -s KILL {:.3f}", seconds));
     if (code == 0) break;
     ASSERT_EQ(code, 137) << said("err");
     ++killed;
