@@ -122,13 +122,14 @@ constexpr Defect kDefects[] = {{"nan", "not-finite of node 3"},
 
 class LiveHostile : public LiveProcess, public testing::WithParamInterface<Defect> {};
 
+// While the hostile node's neighbours still wait for a share of it that counts, those behind them
+// may skip rounds; a node that skipped more than a tenth says so by its exit code, 3.
 TEST_P(LiveHostile, HonestNodesEndWellBesideIt) {
-  ASSERT_EQ(
+  const int code =
       tessera(fmt::format("launch {} {} --faults=hostile=n3,attack={} --pace=10ms --linger=2s "
-                          "--protocol=dpsgd:rounds=60,patience=2s --quiet --out={}",
-                          toy_, quick_, GetParam().attack, out("live"))),
-      0)
-      << said("err");
+                          "--protocol=dpsgd:rounds=60,patience=300ms --quiet --out={}",
+                          toy_, quick_, GetParam().attack, out("live")));
+  ASSERT_TRUE(code == 0 || code == 3) << code << ": " << said("err");
   const auto honest = summary("live");
   EXPECT_EQ(honest["hostile"], nlohmann::json({3}));
   EXPECT_NE(said("out").find("figures are of 7 honest nodes; 1 are hostile"), std::string::npos);
