@@ -1,5 +1,5 @@
 # tessera_folder(codec USES math PACKAGES zstd::zstd) makes, from the files of one folder:
-#   tessera_codec   the library: every x.cc that is neither a test, a benchmark nor a fuzzer
+#   tessera_codec   the library: every x.cc that is neither a test, a fuzzer, nor the entry of a program (main.cc) or of a shared library (library.cc)
 #   codec_test      every x_test.cc, when TESSERA_TESTS is on
 #   fuzz_x          one libFuzzer program per x_fuzz.cc, when TESSERA_FUZZ is on
 # A folder inside another, tessera_folder(live/link ...), is a layer of its own: tessera_live_link, live_link_test.
@@ -19,7 +19,7 @@ function(tessera_folder folder)
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main|/library)\\.cc$")
   foreach(optional IN LISTS FOLDER_USES_IF_BUILT)
     string(REPLACE / _ target ${optional})
     if(TARGET tessera_${target})

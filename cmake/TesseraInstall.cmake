@@ -18,7 +18,7 @@ set(TESSERA_PUBLIC_HEADERS
 set(TESSERA_FIND_PACKAGES "")
 set(TESSERA_FIND_LIBRARIES "")
 get_property(folders GLOBAL PROPERTY TESSERA_FOLDERS)
-list(REMOVE_ITEM folders cli)  # The program's own.
+list(REMOVE_ITEM folders cli torch)  # The program's own, and what it opens on demand.
 foreach(folder IN LISTS folders)
   string(REPLACE / _ target tessera_${folder})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
@@ -26,8 +26,6 @@ foreach(folder IN LISTS folders)
   foreach(link IN LISTS links)
     if(link MATCHES "([A-Za-z0-9_]+)::")
       list(APPEND TESSERA_FIND_PACKAGES ${CMAKE_MATCH_1})
-    elseif(link MATCHES "libtorch")
-      list(APPEND TESSERA_FIND_PACKAGES Torch)
     elseif(link MATCHES "/lib([A-Za-z0-9_+-]+)\\.(so|a)")
       set(name ${CMAKE_MATCH_1})
       list(APPEND TESSERA_FIND_LIBRARIES ${name})
@@ -47,7 +45,8 @@ list(REMOVE_DUPLICATES TESSERA_FIND_PACKAGES)
 list(REMOVE_DUPLICATES TESSERA_FIND_LIBRARIES)
 
 # Libraries that lie outside the system's folders are still found by the installed program.
-set_target_properties(tessera PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+set_target_properties(tessera PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON
+                      INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tessera)
 install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
               ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md
@@ -69,7 +68,7 @@ if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${PROJECT_BINARY_DIR} -DEXAMPLE_DIR=${PROJECT_SOURCE_DIR}/examples/library
     -DHEADERS_DIR=${CMAKE_CURRENT_LIST_DIR}/header_check
-    -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes}
+    -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes} -DWITH_TORCH=${TESSERA_TORCH}
     -P ${CMAKE_CURRENT_LIST_DIR}/install_check.cmake)
   set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)
 endif()

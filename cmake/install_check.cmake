@@ -37,6 +37,11 @@ if(NOT output STREQUAL expected)
   message(FATAL_ERROR "the example printed\n${output}instead of\n${expected}")
 endif()
 run(${work}/moved/bin/tessera --version)
+# What needs LibTorch finds its library in the moved tree.
+if(WITH_TORCH)
+  run(${work}/moved/bin/tessera train --data=synthetic:samples=40,test=20 --model=logistic --steps=2
+      --device=cpu:mode=reference)
+endif()
 foreach(file share/man/man1/tessera.1.gz share/bash-completion/completions/tessera share/tessera/experiments/toy.toml)
   if(NOT EXISTS ${work}/moved/${file})
     message(FATAL_ERROR "${file} was not installed")

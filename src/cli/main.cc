@@ -17,7 +17,6 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "run/backends.h"
 
 namespace tessera {
 namespace {
@@ -213,7 +212,6 @@ int with_output(int code) {
 
 int main(int argc, char** argv) {
   tessera::prepare_output();
-  for (const tessera::Backend& backend : tessera::backends()) backend.prepare(argv);
   // A round allocates and frees megabytes over and over. By default the allocator gives each piece
   // back to the system and page-faults it in again, which costs a large model more than encoding it
   // does.

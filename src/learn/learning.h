@@ -56,7 +56,6 @@ struct Backend {
   // `learning` comes with its data and exporters; the rest is filled in.
   void (*learn)(const Model& model, const LearningOptions& options, Learning& learning) = nullptr;
   std::unique_ptr<Exporter> (*exporter)(const Model& model) = nullptr;
-  void (*prepare)(char** argv) = nullptr;  // First thing in main(); may start the program again.
   void (*bench)(Bench& bench) = nullptr;   // A training step beside its own.
 };
 

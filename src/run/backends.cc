@@ -1,14 +1,14 @@
 #include "run/backends.h"
 
 #if TESSERA_WITH_TORCH
-#include "torch/backend.h"
+#include "torch/door/door.h"
 #endif
 
 namespace tessera {
 
 std::span<const Backend> backends() {
 #if TESSERA_WITH_TORCH
-  return {&torch_backend(), 1};
+  return {&torch_on_demand(), 1};
 #else
   return {};
 #endif

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "learn/cpu_trainer.h"
-#include "torch/blas.h"
+#include "torch/door/door.h"
 #include "torch/libtorch.h"
 #include "torch/reference_model.h"
 #include "torch/script_export.h"
@@ -74,20 +74,16 @@ void learn_module(const LearningOptions& options, Learning& learning) {
   learning.description = describe("torchscript", module->initial().size(), "LibTorch's autograd");
 }
 
-constexpr std::array kModels = {ModelKind{
-    "torchscript", "torchscript:file=my.pt,loss=cross-entropy",
-    "your own PyTorch model, saved with torch.jit.script(model).save(file)", learn_module}};
-
 }  // namespace
 
 const Backend& torch_backend() {
+  static constexpr std::array kModels = {torchscript_model(learn_module)};
   static constexpr Backend kBackend{
       .name = "LibTorch",
       .models = kModels,
       .runs = [](const DeviceOptions&) { return true; },
       .learn = learn_with_torch,
       .exporter = [](const Model& model) { return make_script_exporter(model); },
-      .prepare = choose_blas_kernel,
       .bench = bench_training};
   return kBackend;
 }

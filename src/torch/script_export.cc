@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "torch/door/door.h"
 #include "torch/script_model.h"
 #include "torch/tensors.h"
 
@@ -146,7 +147,7 @@ class LayerExporter final : public Exporter {
     module_.eval();
   }
 
-  std::string_view extension() const override { return "pt"; }
+  std::string_view extension() const override { return kTorchScriptExtension; }
   Result<void> save(std::span<const float> flat, const std::filesystem::path& file) override {
     CHECK(flat.size() == dimension_);
     const torch::NoGradGuard no_gradients;
@@ -168,7 +169,7 @@ class ScriptExporter final : public Exporter {
  public:
   explicit ScriptExporter(const std::string& file) : script_(file) {}
 
-  std::string_view extension() const override { return "pt"; }
+  std::string_view extension() const override { return kTorchScriptExtension; }
   Result<void> save(std::span<const float> flat, const std::filesystem::path& file) override {
     CHECK(flat.size() == script_.flat().size());
     std::copy(flat.begin(), flat.end(), script_.flat().begin());

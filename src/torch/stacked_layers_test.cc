@@ -16,7 +16,7 @@ using testing::MadeUpData;
 using testing::relative_gap;
 using torch::Tensor;
 
-constexpr std::int64_t kNodes = 3, kBatch = 4;
+constexpr std::int64_t kStackedNodes = 3, kBatch = 4;
 
 // K models and K batches drawn apart, as rows.
 struct Cohort {
@@ -25,7 +25,7 @@ struct Cohort {
   std::vector<MadeUpData> data{};
 
   explicit Cohort(const testing::Case& c) : model(build_model(c.spec, c.task)) {
-    for (std::uint64_t node = 0; node < kNodes; ++node) {
+    for (std::uint64_t node = 0; node < kStackedNodes; ++node) {
       models.push_back(initial_parameters(model, Random(5).fork("node", node)));
       data.emplace_back(c.task, kBatch, Random(6).fork("node", node));
     }
@@ -62,12 +62,13 @@ TEST(StackedLayers, EqualAsManySeparateModels) {
     const Cohort cohort(c);
     const Parameters leaves = leaves_of(cohort.model, cohort.rows());
     const Tensor outputs = stacked::forward(cohort.model, leaves, cohort.features());
-    ASSERT_EQ(outputs.sizes(), (std::vector<std::int64_t>{kNodes, kBatch, cohort.model.outputs}));
+    ASSERT_EQ(outputs.sizes(),
+              (std::vector<std::int64_t>{kStackedNodes, kBatch, cohort.model.outputs}));
     const Tensor losses = stacked::losses(cohort.model, outputs, cohort.targets()).mean(1);
     Tensor gradient = torch::zeros_like(cohort.rows());
     stacked::join(cohort.model, torch::autograd::grad({losses.sum()}, leaves), gradient);
 
-    for (std::int64_t node = 0; node < kNodes; ++node) {
+    for (std::int64_t node = 0; node < kStackedNodes; ++node) {
       const auto i = static_cast<std::size_t>(node);
       const auto alone = make_reference_model(cohort.model);
       alone->arrange(cohort.models[i], alone->parameters());
@@ -92,7 +93,7 @@ TEST(StackedLayers, ShareTheSamplesOfAnEvaluation) {
     const Tensor once = cohort.features().narrow(1, 0, 1);
     const Tensor shared = stacked::forward(cohort.model, parameters, once);
     const Tensor repeated =
-        stacked::forward(cohort.model, parameters, once.expand({-1, kNodes, -1}));
+        stacked::forward(cohort.model, parameters, once.expand({-1, kStackedNodes, -1}));
     EXPECT_TRUE(torch::allclose(shared, repeated, 1e-4, 1e-5)) << c.spec;
   }
 }
