@@ -36,6 +36,7 @@ bitmap-f16               --protocol=dpsgd:rounds=12 --sharing=topk:budget=0.4 --
 gamma-bf16               --protocol=dpsgd:rounds=12 --sharing=jwins --codec=gamma+bf16
 gamma-int8               --protocol=dpsgd:rounds=12 --sharing=jwins --codec=gamma+int8
 auto                     --protocol=dpsgd:rounds=12 --sharing=jwins --codec=auto+planes
+range-planes             --protocol=dpsgd:rounds=12 --sharing=jwins --codec=range+planes
 divshare-fifo            --protocol=divshare:fanout=3,until=12s --sharing=fragments --network=fifo:up=200kbit/s,stragglers=3,slowdown=5
 divshare-links           --protocol=divshare:fanout=3,until=12s --sharing=fragments:fraction=0.2 --network=links:up=200kbit/s,down=1Mbit/s
 divshare-half-sent       --protocol=divshare:fanout=3,until=12s --sharing=fragments --network=fifo:up=100kbit/s,half_sent=finished

@@ -1,7 +1,7 @@
 // A Codec is a pair, written "gamma+planes": how indices travel, and how values do. Either half may
 // be "auto", and "auto" alone is both: whichever row is smallest for the message at hand, among the
-// lossless ones for values. Choosing indices costs a pass over them; choosing values encodes them
-// with every lossless row, fpzip included, which is the price of being sure.
+// lossless ones for values. Choosing indices costs a pass over them and their range code; choosing
+// values encodes them with every lossless row, fpzip included, which is the price of being sure.
 #pragma once
 
 #include <string>

@@ -83,7 +83,7 @@ TEST(Codec, AutoKnowsRandomFromClusteredFromDense) {
     Bytes out;
     return encode_indices({}, {indices, kDimension}, out).name;
   };
-  EXPECT_EQ(taken(clustered_indices(0.1, kDimension, Random(1))), "gamma");
+  EXPECT_EQ(taken(clustered_indices(0.1, kDimension, Random(1))), "range");
   EXPECT_EQ(taken(random_indices(0.1, kDimension, Random(1))), "rice");
   EXPECT_EQ(taken(random_indices(0.55, kDimension, Random(1))), "bitmap");
 }

@@ -5,6 +5,7 @@
 
 #include "codec/bitmap.h"
 #include "codec/gamma.h"
+#include "codec/range_indices.h"
 #include "codec/raw32.h"
 #include "codec/rice.h"
 
@@ -45,6 +46,14 @@ constexpr std::array kIndexCodecs{
                .indices_max = bitmap_indices_max,
                .encode = encode_bitmap,
                .decode = decode_bitmap},
+    IndexCodec{.wire_id = 5,
+               .name = "range",
+               .summary = "adaptive range code of the gaps; smallest in most messages, and slow",
+               .size = range_size,
+               .bound = range_bound,
+               .indices_max = range_indices_max,
+               .encode = encode_range,
+               .decode = decode_range},
 };
 
 }  // namespace

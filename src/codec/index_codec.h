@@ -26,7 +26,7 @@ struct IndexCodec {
   std::uint8_t wire_id = 0;  // Never zero, never reused: a message names its codec by it.
   std::string_view name{};
   std::string_view summary{};
-  // Exactly what encode() would append, without encoding.
+  // Exactly what encode() would append.
   std::size_t (*size)(const IndexSet& set) = nullptr;
   // No set of `count` indices below `dimension` takes more bytes than this.
   std::size_t (*bound)(std::uint32_t count, std::uint32_t dimension) = nullptr;
