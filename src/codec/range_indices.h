@@ -1,11 +1,9 @@
-// Indices as gaps in an adaptive range code. A gap is told as its length in binary and the bits
-// behind its first; the chances of the length and of the first three bits are learnt while coding,
-// quickly enough to follow the density from layer to layer. On JWINS's masks of CIFAR-10 it takes
+// Indices as gaps in an adaptive range code (number_coder.h). On JWINS's masks of CIFAR-10 it takes
 // 3.2 bits an index at a tenth, where gamma takes 3.6 and independent places would take 4.7.
 // Chances that also depend on the last gaps, on their running mean or on the next coarser band of a
 // wavelet were tried: they learn more slowly and gain nothing.
 //
-// Payload: the range code (range_coder.h) of the gaps, the first counted from -1, and of a last one
+// Payload: the range code of the gaps, the first counted from -1, and of a last one
 // to the dimension, which shows that count and dimension are the sender's. No index: no bytes.
 #pragma once
 

@@ -6,9 +6,11 @@
 #include <cstring>
 
 #include "codec/fpzip_encoder.h"
+#include "codec/grid.h"
 #include "codec/half.h"
 #include "codec/int8.h"
 #include "codec/planes.h"
+#include "codec/quantized.h"
 
 namespace tessera {
 namespace {
@@ -29,6 +31,31 @@ Result<void> decode_f32(ByteSpan payload, std::span<float> values) {
   if (auto whole = expect_bytes(payload, values.size_bytes()); !whole) return whole;
   if (!values.empty()) std::memcpy(values.data(), payload.data(), payload.size());
   return {};
+}
+
+template <unsigned kBits>
+void encode_bits(std::span<const float> values, const Random& rounding, Bytes& out) {
+  encode_quantized(values, quantized_levels(kBits), rounding, out);
+}
+
+template <unsigned kBits>
+Result<void> decode_bits(ByteSpan payload, std::span<float> values) {
+  return decode_quantized(payload, quantized_levels(kBits), values);
+}
+
+// A value moves by less than a level, and a scale is rounded up by an eighth at most.
+template <unsigned kBits>
+constexpr ValueCodec quantized(std::uint8_t wire_id, std::string_view name,
+                               std::string_view summary) {
+  return {.wire_id = wire_id,
+          .name = name,
+          .summary = summary,
+          .lossless = false,
+          .error_max = 1.125 / quantized_levels(kBits),
+          .bound = quantized_bound,
+          .values_max = quantized_values_max,
+          .encode = encode_bits<kBits>,
+          .decode = decode_bits<kBits>};
 }
 
 // Wire ids are in messages and files: append, never renumber.
@@ -82,6 +109,22 @@ constexpr std::array kValueCodecs{
                .values_max = int8_values_max,
                .encode = encode_int8,
                .decode = decode_int8},
+    ValueCodec{.wire_id = 7,
+               .name = "grid",
+               .summary = "multiples of a power of two in a range code, other values as they are; "
+                          "lossless, for sharings that quantize",
+               .lossless = true,
+               .bound = grid_bound,
+               .values_max = grid_values_max,
+               .encode = encode_grid,
+               .decode = decode_grid},
+    quantized<2>(8, "q2", "3 levels, one scale per 64 values, rounded at random; range-coded"),
+    quantized<3>(9, "q3", "7 levels, likewise"),
+    quantized<4>(10, "q4", "15 levels, likewise"),
+    quantized<5>(11, "q5", "31 levels, likewise"),
+    quantized<6>(12, "q6", "63 levels, likewise"),
+    quantized<7>(13, "q7", "127 levels, likewise"),
+    quantized<8>(14, "q8", "255 levels, likewise: int8's precision in fewer bytes"),
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ struct ValueCodec {
   std::string_view name{};
   std::string_view summary{};
   bool lossless = false;
+  // No value moves by more than this part of the largest magnitude among the 64 around it.
+  double error_max = 0.01;
   // No `count` values take more bytes than this.
   std::size_t (*bound)(std::size_t count) = nullptr;
   // No payload of so many bytes holds more values than this; what a receiver checks a claimed count

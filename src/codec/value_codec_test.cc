@@ -64,6 +64,13 @@ void for_every_codec_and_sample(const Check& check) {
   }
 }
 
+// From one place of a payload that a test damages to the next. Every one, except where a few bytes
+// stand for very many values of a range code, which takes 30 ns for each.
+std::size_t stride(const ValueCodec& codec, const Vector& values, std::size_t places) {
+  const bool range_coded = codec.name.front() == 'q' || codec.name == "grid";
+  return range_coded ? 1 + values.size() * places / 4'000'000 : 1;
+}
+
 TEST(ValueCodecs, HaveNamesSummariesAndIdsOfTheirOwn) {
   std::set<int> ids;
   std::set<std::string_view> names;
@@ -92,7 +99,8 @@ TEST(ValueCodecs, DecodeWithinTheirBounds) {
   });
 }
 
-// Coarse rows may round, but not by more than a hundredth of the largest value around.
+// Coarse rows may round, but not by more than they say: a hundredth of the largest value around
+// unless their name has fewer bits.
 TEST(ValueCodecs, LossyOnesStayNear) {
   const Vector values = weight_like_values(64'000, Random(2));
   for (const ValueCodec& codec : value_codecs()) {
@@ -102,8 +110,15 @@ TEST(ValueCodecs, LossyOnesStayNear) {
       float peak = 0;
       for (std::size_t i = block; i < block + 64; ++i) peak = std::max(peak, std::fabs(values[i]));
       for (std::size_t i = block; i < block + 64; ++i)
-        ASSERT_NEAR(back[i], values[i], peak / 100) << codec.name;
+        ASSERT_NEAR(back[i], values[i], peak * codec.error_max) << codec.name;
     }
+  }
+}
+
+TEST(ValueCodecs, OnlyThoseNamedByTheirBitsAreCoarserThanAHundredth) {
+  for (const ValueCodec& codec : value_codecs()) {
+    if (codec.name.front() == 'q') continue;
+    EXPECT_EQ(codec.error_max, 0.01) << codec.name;
   }
 }
 
@@ -123,7 +138,8 @@ TEST(ValueCodecs, RefuseEveryTruncationAndEveryExtension) {
     Bytes payload = encoded(codec, values);
     if (payload.size() > 10'000) return;
     Vector back(values.size());
-    for (std::size_t size = 0; size < payload.size(); ++size) {
+    const std::size_t step = stride(codec, values, payload.size());
+    for (std::size_t size = 0; size < payload.size(); size += step) {
       const Bytes cut(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
       EXPECT_FALSE(codec.decode(cut, back).ok()) << "cut to " << size;
     }
@@ -152,7 +168,8 @@ TEST(ValueCodecs, SurviveEveryFlippedBit) {
     Bytes payload = encoded(codec, values);
     if (payload.size() > 1200) return;
     Vector back(values.size());
-    for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
+    const std::size_t step = stride(codec, values, payload.size() * 8);
+    for (std::size_t bit = 0; bit < payload.size() * 8; bit += step) {
       payload[bit / 8] ^= std::byte{1} << (bit % 8);
       (void)codec.decode(payload, back).ok();
       payload[bit / 8] ^= std::byte{1} << (bit % 8);

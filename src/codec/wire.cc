@@ -194,7 +194,9 @@ Encoded encode(const Heading& heading, const Share& share, const Codec& codec,
   header.index_codec = find_index_codec(append_coordinates(share, codec, out));
   header.coordinate_bytes = out.size() - front_bytes;
   const std::size_t values = share.values.size();
-  out.reserve(out.size() + (codec.values ? codec.values->bound(values) : values * sizeof(float)) +
+  // A range code's bound is far above what it ever takes.
+  const std::size_t plain = values * sizeof(float);
+  out.reserve(out.size() + (codec.values ? std::min(codec.values->bound(values), plain) : plain) +
               kChecksumBytes);
   header.value_codec = &encode_values(codec, share.values, rounding, out);
   header.value_bytes = out.size() - front_bytes - header.coordinate_bytes;
