@@ -81,8 +81,10 @@ HWY_INLINE void multiply_stretch(const PanelProduct& p) {
   for (std::size_t row = 0; row < p.rows; row += kRows)
     for (std::size_t column = 0; column < kPanel; column += 2 * kLanes) {
       PanelProduct tile = p;
-      tile.a += row * Kind::kARow;
-      tile.b += column;
+      if (p.count > 0) {  // Without any k there need not be an a and a b.
+        tile.a += row * Kind::kARow;
+        tile.b += column;
+      }
       tile.start += row * p.start_row + column;
       tile.out += row * p.out_row + column;
       if (row + kRows <= p.rows)
