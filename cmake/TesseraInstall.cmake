@@ -60,14 +60,14 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
         DESTINATION ${package_dir})
 
-# Installs into an empty folder, compiles every header that came with it by itself, and builds the example of a program of
-# one's own. Sanitized libraries would ask the
-# same of the program, so those builds leave it out.
+# Installs into an empty folder, compiles every header for users by itself, and builds the example of a program of one's
+# own. Sanitized libraries would ask the same of the program, so those builds leave it out.
 if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   string(REPLACE ";" ":" prefixes "${CMAKE_PREFIX_PATH}")
+  string(REPLACE ";" ":" headers "${TESSERA_PUBLIC_HEADERS}")
   add_test(NAME install.ASmallProgramBuildsAgainstThePackage COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${PROJECT_BINARY_DIR} -DEXAMPLE_DIR=${PROJECT_SOURCE_DIR}/examples/library
-    -DHEADERS_DIR=${CMAKE_CURRENT_LIST_DIR}/header_check
+    -DHEADERS_DIR=${CMAKE_CURRENT_LIST_DIR}/header_check -DHEADERS=${headers}
     -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes} -DWITH_TORCH=${TESSERA_TORCH}
     -P ${CMAKE_CURRENT_LIST_DIR}/install_check.cmake)
   set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)

@@ -25,9 +25,9 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 run(${CMAKE_COMMAND} -S ${HEADERS_DIR} -B ${work}/headers -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
-    -DHEADERS=${work}/moved/include/tessera)
+    -DHEADERS=${HEADERS})
 run(${CMAKE_COMMAND} --build ${work}/headers)
-message(STATUS "${count} headers, each compiled by itself")
+message(STATUS "${count} headers installed; those for users were compiled, each by itself")
 
 run(${CMAKE_COMMAND} -S ${EXAMPLE_DIR} -B ${work}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${work}/build)
