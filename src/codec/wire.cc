@@ -103,7 +103,7 @@ Result<void> check_codecs(ByteReader& in, Header& header) {
 
 // How many bytes are the protocol's own, and the first of them; where there are fewer, zeros.
 Result<void> check_own(ByteReader& in, Bytes& own) {
-  own.resize(in.get<std::uint8_t>());
+  if (const auto size = in.get<std::uint8_t>(); size > 0) own.resize(size);
   for (std::size_t i = 0; i < kOwnInHeader; ++i) {
     const auto byte = std::byte{in.get<std::uint8_t>()};
     if (i < own.size())
@@ -228,8 +228,10 @@ Result<Header> peek(ByteSpan message) {
   header.value_bytes = in.get<std::uint64_t>();
   if (const auto fine = check_lengths(header, message.size()); !fine) return fine.error();
   if (const auto fine = check_count(header); !fine) return fine.error();
-  const ByteSpan rest = message.subspan(kHeaderBytes, rest_of(header.heading.own).size());
-  std::copy(rest.begin(), rest.end(), header.heading.own.end() - std::ssize(rest));
+  if (const ByteSpan kept = rest_of(header.heading.own); !kept.empty()) {
+    const ByteSpan rest = message.subspan(kHeaderBytes, kept.size());
+    std::copy(rest.begin(), rest.end(), header.heading.own.end() - std::ssize(rest));
+  }
   return header;
 }
 

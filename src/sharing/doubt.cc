@@ -7,8 +7,20 @@
 
 namespace tessera {
 
+namespace {
+
+// A piece of a small model is summed in less time than a kernel is called.
+double norm_of(std::span<const float> values) {
+  if (values.size() > 16) return std::sqrt(squared_norm(values));
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
 std::string_view doubt(std::span<const float> values, const OwnSize& own) {
-  const double norm = std::sqrt(squared_norm(values));
+  const double norm = norm_of(values);
   if (!std::isfinite(norm)) return "not-finite";
   const double ones = std::sqrt(static_cast<double>(own.parameters));
   const double norm_max = std::min(kProportion * (own.norm + ones), kNormMax);

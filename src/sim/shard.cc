@@ -50,7 +50,8 @@ Standing Shard::standing(NodeId id) const {
 }
 
 void Shard::refuse_divergence(Instant now) const {
-  for (const NodeId id : touched_) tessera::refuse_divergence(*nodes_[id], now);
+  for (const NodeId id : touched_)
+    if (nodes_[id]->diverged()) tessera::refuse_divergence(*nodes_[id], now);
 }
 
 void Shard::handle(std::vector<NodeEvent>& batch, Instant now) {
