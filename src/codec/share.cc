@@ -14,11 +14,17 @@ void Share::fields(Archive& archive) {
   archive.require(is_valid(*this), "a saved share does not hold together");
 }
 
+const Indices* listed_in(const Coordinates& coordinates) {
+  if (const auto* listed = std::get_if<Listed>(&coordinates)) return &listed->indices;
+  if (const auto* changes = std::get_if<Changes>(&coordinates)) return &changes->indices;
+  return nullptr;
+}
+
 bool is_valid(const Share& share) {
   const std::size_t count = share.values.size();
   if (count > share.dimension) return false;
-  if (const auto* listed = std::get_if<Listed>(&share.coordinates))
-    return listed->indices.size() == count && is_valid(IndexSet{listed->indices, share.dimension});
+  if (const Indices* indices = listed_in(share.coordinates))
+    return indices->size() == count && is_valid(IndexSet{*indices, share.dimension});
   if (const auto* fragment = std::get_if<Fragment>(&share.coordinates))
     return fragment->id < fragment->count;
   return std::holds_alternative<Drawn>(share.coordinates) || count == share.dimension;

@@ -1,7 +1,7 @@
 // The noun of the system: a Share is values of some coordinates of the sender's model, or of its
 // wavelet coefficients. Sharings make and merge them, codecs turn them into bytes and back,
 // protocols decide whom to send them to and write a Heading beside them. Which coordinates they are
-// is told in one of four ways, three of which cost next to nothing on the wire.
+// is told in one of five ways, three of which cost next to nothing on the wire.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,17 @@ struct Fragment {
   bool operator==(const Fragment&) const = default;
 };
 
+// These ones, and the values are changes of what the sender told of them before. A sender numbers
+// its changes, so that a receiver knows whether it has heard them all.
+struct Changes {
+  Indices indices{};
+  std::uint32_t number = 0;
+  void fields(Archive& archive) { archive(indices, number); }
+  bool operator==(const Changes&) const = default;
+};
+
 // The order of the alternatives is their number on the wire: append, never reorder.
-using Coordinates = std::variant<Everything, Listed, Drawn, Fragment>;
+using Coordinates = std::variant<Everything, Listed, Drawn, Fragment, Changes>;
 
 struct Share {
   std::uint32_t dimension = 0;  // Length of the vector the coordinates point into.
@@ -53,6 +62,9 @@ struct Share {
   void fields(Archive& archive);
   bool operator==(const Share&) const = default;
 };
+
+// The indices of Listed and of Changes; null for the others, which list none.
+const Indices* listed_in(const Coordinates& coordinates);
 
 // Whether the parts of a share fit each other: a sender's own mistake, or a file's. Whether a mask
 // or a fragment has as many coordinates as there are values, only the receiver's sharing can tell.

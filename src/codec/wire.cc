@@ -26,9 +26,9 @@ constexpr std::size_t kind_number() {
 // What tells a receiver which coordinates the values belong to; the index codec that wrote it.
 std::uint8_t append_coordinates(const Share& share, const Codec& codec, Bytes& out) {
   ByteWriter writer(out);
-  if (const auto* listed = std::get_if<Listed>(&share.coordinates)) {
-    return encode_indices(codec, {listed->indices, share.dimension}, out).wire_id;
-  }
+  if (const auto* changes = std::get_if<Changes>(&share.coordinates)) writer.put(changes->number);
+  if (const Indices* indices = listed_in(share.coordinates))
+    return encode_indices(codec, {*indices, share.dimension}, out).wire_id;
   if (const auto* drawn = std::get_if<Drawn>(&share.coordinates)) {
     writer.put(drawn->seed);
     writer.put(drawn->threshold);
@@ -92,7 +92,8 @@ Result<void> check_codecs(ByteReader& in, Header& header) {
                   fmt::format("has coordinates of unknown kind {}", header.coordinates_kind));
   const auto index_id = in.get<std::uint8_t>();
   header.index_codec = find_index_codec(index_id);
-  const bool listed = header.coordinates_kind == kind_number<Listed>();
+  const bool listed = header.coordinates_kind == kind_number<Listed>() ||
+                      header.coordinates_kind == kind_number<Changes>();
   if (listed ? header.index_codec == nullptr : index_id != kNoIndexCodec)
     return refuse("codec", fmt::format("names index codec {}", index_id));
   const auto value_id = in.get<std::uint8_t>();
@@ -149,14 +150,25 @@ Result<void> check_count(const Header& header) {
   return {};
 }
 
-Result<Coordinates> decode_listed(ByteSpan section, const Header& header) {
-  Listed listed{Indices(header.values)};
-  const auto decoded = header.index_codec->decode(section, header.dimension, listed.indices);
+Result<Indices> decode_indices(ByteSpan section, const Header& header) {
+  Indices indices(header.values);
+  const auto decoded = header.index_codec->decode(section, header.dimension, indices);
   if (!decoded) {
     const Error& error = decoded.error();
     return refuse(error.kind, fmt::format("{}: {}", header.index_codec->name, error.message));
   }
-  return Coordinates(std::move(listed));
+  return indices;
+}
+
+Result<Coordinates> decode_listed(ByteSpan section, const Header& header) {
+  const bool numbered = header.coordinates_kind == kind_number<Changes>();
+  ByteReader in(section);
+  const auto number = numbered ? in.get<std::uint32_t>() : 0;
+  if (in.ran_short()) return refuse("truncated", "ends within the number of its changes");
+  Result<Indices> indices = decode_indices(section.last(in.left()), header);
+  if (!indices) return indices.error();
+  if (!numbered) return Coordinates(Listed{*std::move(indices)});
+  return Coordinates(Changes{*std::move(indices), number});
 }
 
 Result<Coordinates> decode_coordinates(ByteSpan section, const Header& header) {

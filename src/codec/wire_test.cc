@@ -35,6 +35,8 @@ std::vector<Share> shares() {
           share_of(Listed{}, 1000, {}),
           share_of(Listed{{0}}, 1, {2.0f}),
           share_of(Listed{{0xfffffffe}}, 0xffffffff, {2.0f}),
+          share_of(Changes{{3, 4, 900}, 0x01020304}, 1000, {1.0f, -2.0f, 0.5f}),
+          share_of(Changes{{}, 1}, 1000, {}),
           share_of(Everything{}, 500, weight_like_values(500, Random(2))),
           share_of(Everything{}, 0, {}),
           share_of(drawn, 1000, weight_like_values(draw_indices(drawn, 1000).size(), Random(3))),
@@ -180,7 +182,7 @@ TEST(Wire, EachFieldThatCannotBeHasItsWord) {
   EXPECT_EQ(refusal(forged(listed, 0, uint32_t{0})), "magic");
   EXPECT_EQ(refusal(forged(listed, 4, uint8_t{1})), "version");
   EXPECT_EQ(refusal(forged(listed, 5, uint8_t{0})), "kind");
-  EXPECT_EQ(refusal(forged(listed, 6, uint8_t{4})), "coordinates");
+  EXPECT_EQ(refusal(forged(listed, 6, uint8_t{5})), "coordinates");
   EXPECT_EQ(refusal(forged(listed, 7, uint8_t{0})), "codec");
   EXPECT_EQ(refusal(forged(listed, 7, uint8_t{9})), "codec");
   EXPECT_EQ(refusal(forged(full, 7, uint8_t{2})), "codec");  // Nothing is listed.

@@ -124,7 +124,9 @@ LiveRun::~LiveRun() = default;
 // Those to ask for a model when coming late. A node that must see every message from the first can
 // not be helped, and one whose neighbours wait for it for ever is never late.
 std::vector<NodeId> LiveRun::helpers() const {
-  if (plan_.protocol.prepared.waits_for_ever || plan_.sharing.kind->fixed_peers_only) return {};
+  const SharingKind& sharing = *plan_.sharing.kind;
+  const bool needs_all = sharing.fixed_peers_only && !sharing.resynchronizes;
+  if (plan_.protocol.prepared.waits_for_ever || needs_all) return {};
   return plan_.topology->peers(id_, 0);
 }
 

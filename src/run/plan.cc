@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -89,6 +90,7 @@ SharingContext sharing_context(const Plan& plan, std::size_t dimension,
           .tensors = std::move(tensors),
           .seed = plan.seed,
           .lossless_codec = plan.codec.values == nullptr || plan.codec.values->lossless,
+          .rounds = plan.protocol.prepared.rounds,
           .rule = plan.rule};
 }
 
@@ -109,7 +111,7 @@ void refuse_contradictions(const Plan& plan) {
         "out the merge or the hostile nodes",
         plan.experiment.merge));
   if (!plan.sharing.kind->fixed_peers_only) return;
-  if (plan.merge && plan.merge->options.every > 0)
+  if (plan.merge && plan.merge->options.every > 0 && !plan.sharing.kind->resynchronizes)
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, which a merge between rounds would "
                     "falsify: use merge=end",
@@ -124,11 +126,19 @@ void refuse_contradictions(const Plan& plan) {
         fmt::format("sharing={} needs edges that go both ways, and those of topology={} do not: "
                     "use another topology",
                     plan.experiment.sharing, plan.experiment.topology));
-  if (!plan.protocol.prepared.waits_for_ever)
+  if (!plan.protocol.prepared.waits_for_ever && !plan.sharing.kind->resynchronizes)
     throw std::invalid_argument(
         fmt::format("sharing={} counts on hearing every neighbour in every round, and a patience "
                     "goes on without: leave one of them out",
                     plan.experiment.sharing));
+}
+
+// Rounds with pieces count their meetings in 32 bits.
+void refuse_too_many_meetings(const Plan& plan, std::uint64_t pieces) {
+  const Round rounds = plan.protocol.prepared.rounds;
+  if (pieces * rounds > std::numeric_limits<Round>::max())
+    throw std::invalid_argument(fmt::format(
+        "{} rounds of {} pieces are more meetings than can be counted: use fewer", rounds, pieces));
 }
 
 }  // namespace
@@ -146,7 +156,8 @@ Plan read_live_plan(const Experiment& experiment) {
   plan.merge = read_merge(plan);
   plan.faults = make_faults(experiment.faults, plan.nodes, plan.fault_random());
   refuse_contradictions(plan);
-  (void)make_sharing(plan.sharing, sharing_context(plan, 1, {}));
+  refuse_too_many_meetings(plan,
+                           make_sharing(plan.sharing, sharing_context(plan, 1, {}))->pieces());
   if (experiment.evaluate.empty())
     plan.experiment.evaluate =
         plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;

@@ -17,9 +17,9 @@ void average(const Rule& rule, std::span<float> x, std::span<const Contribution>
   copies.reserve(others.size());
   for (const Contribution& other : others) {
     Copy& copy = copies.emplace_back(Copy{.weight = other.weight, .values = other.share->values});
-    const auto* listed = std::get_if<Listed>(&other.share->coordinates);
-    copy.everything = listed == nullptr;
-    if (listed) copy.indices = listed->indices;
+    const Indices* indices = listed_in(other.share->coordinates);
+    copy.everything = indices == nullptr;
+    if (indices) copy.indices = *indices;
   }
   rule.average(x, copies);
 }
@@ -35,8 +35,10 @@ Result<Share> admit_for_averaging(Share share, std::uint32_t dimension) {
     share.coordinates = Listed{draw_indices(*drawn, dimension)};
   if (std::holds_alternative<Fragment>(share.coordinates))
     return Error{"coordinates", "a fragment reached a node whose sharing has none"};
-  const auto* listed = std::get_if<Listed>(&share.coordinates);
-  const std::size_t expected = listed ? listed->indices.size() : dimension;
+  if (std::holds_alternative<Changes>(share.coordinates))
+    return Error{"coordinates", "changes reached a node whose sharing keeps no copies"};
+  const Indices* indices = listed_in(share.coordinates);
+  const std::size_t expected = indices ? indices->size() : dimension;
   if (share.values.size() != expected)
     return Error{"count",
                  fmt::format("{} values came for {} coordinates", share.values.size(), expected)};
@@ -48,7 +50,7 @@ Vector values_at(std::span<const float> vector, const Coordinates& coordinates) 
   if (std::holds_alternative<Everything>(coordinates)) return {vector.begin(), vector.end()};
   const auto* const drawn = std::get_if<Drawn>(&coordinates);
   const Indices indices = drawn ? draw_indices(*drawn, static_cast<std::uint32_t>(vector.size()))
-                                : std::get<Listed>(coordinates).indices;
+                                : *listed_in(coordinates);
   Vector values;
   values.reserve(indices.size());
   for (const std::uint32_t i : indices) values.push_back(vector[i]);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -19,8 +20,9 @@ double number_or_refuse(const Options& options, std::string_view text) {
 
 }  // namespace
 
-Budget Budget::read(Options& options, std::vector<double> fallback) {
+Budget Budget::read(Options& options, std::vector<double> fallback, Round rounds) {
   Budget budget;
+  budget.schedule_ = Schedule::read(options, rounds);
   std::vector<std::string> words;
   for (const double fraction : fallback) words.push_back(fmt::format("{}", fraction));
   words = options.words("budget", words);
@@ -47,7 +49,11 @@ Budget Budget::read(Options& options, std::vector<double> fallback) {
   return budget;
 }
 
-double Budget::draw(const Random& random) const {
+double Budget::draw(const Random& random) {
+  return std::min(1.0, draw_entry(random) * schedule_.next());
+}
+
+double Budget::draw_entry(const Random& random) const {
   double left = random.fork("cut-off").uniform();
   for (const Entry& entry : entries_) {
     left -= entry.chance;

@@ -81,6 +81,11 @@ class Fragments final : public Sharing {
   }
 
   std::uint32_t pieces() const override { return layout_->count(); }
+  bool tells_every_piece() const override {
+    for (std::uint32_t id = 0; id < layout_->count(); ++id)
+      if (layout_->fragment(id).empty()) return false;
+    return true;
+  }
   std::uint32_t piece_of(const Share& share) const override {
     return std::get<Fragment>(share.coordinates).id;
   }

@@ -22,6 +22,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
 #include "sharing/average.h"
@@ -95,15 +96,17 @@ class Partial final : public Sharing {
 
   std::vector<Share> pack(std::span<const float> model, const Random& random) override {
     CHECK(model.size() == length_);
-    Vector coefficients(dimension_);
-    transform_->forward(model, coefficients);
+    packed_.coefficients.resize(dimension_);
+    transform_->forward(model, packed_.coefficients);
+    packed_.model = hash_bytes(bytes_of(model));
+    const Vector& coefficients = packed_.coefficients;
     count_training(coefficients);
     const double fraction = options_.budget.draw(random);
     const bool all = fraction >= options_.full_above;
     if (all && options_.pieces == 1) {
       remember_all_sent();
       Share share{.dimension = dimension_, .coordinates = Everything{}};
-      share.values = std::move(coefficients);
+      share.values = coefficients;
       return {std::move(share)};
     }
     return in_pieces(rank(coefficients, all ? 1 : fraction), coefficients);
@@ -122,9 +125,9 @@ class Partial final : public Sharing {
   }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    Vector coefficients(dimension_);
+    Vector coefficients;
     if (!others.empty() || options_.accumulate == Accumulate::kTraining) {
-      transform_->forward(model, coefficients);
+      coefficients = coefficients_of(model);
       count_training(coefficients);
     }
     if (!others.empty()) {
@@ -150,9 +153,27 @@ class Partial final : public Sharing {
   void fields(Archive& archive) override {
     archive.same_length(start_);
     archive.same_length(memory_);
+    archive(options_.budget);
+    if (archive.loading()) packed_ = {};
   }
 
  private:
+  // What pack() worked out, for a merge of the same model: rounds change it in between only where a
+  // protocol trains while it waits.
+  struct Packed {
+    std::uint64_t model = 0;  // Its hash.
+    Vector coefficients{};    // Empty once they are used.
+  };
+
+  Vector coefficients_of(std::span<const float> model) {
+    Vector coefficients = std::move(packed_.coefficients);
+    packed_.coefficients.clear();
+    if (!coefficients.empty() && hash_bytes(bytes_of(model)) == packed_.model) return coefficients;
+    coefficients.resize(dimension_);
+    transform_->forward(model, coefficients);
+    return coefficients;
+  }
+
   std::size_t count_of(double fraction) const {
     const double count = std::nearbyint(fraction * static_cast<double>(dimension_));
     return std::clamp<std::size_t>(static_cast<std::size_t>(count), 1, dimension_);
@@ -219,7 +240,8 @@ class Partial final : public Sharing {
   PartialOptions options_;
   std::uint32_t length_, dimension_;
   Cut cut_;
-  Vector start_;   // The transform of the model after the last merge; for kTraining, at last look.
+  Vector start_;  // The transform of the model after the last merge; for kTraining, at last look.
+  Packed packed_;
   Vector memory_;  // r of the opening comment; the accumulator itself for kTraining.
 };
 
@@ -227,7 +249,7 @@ std::unique_ptr<Sharing> make_partial(Options& options, const SharingContext& co
                                       std::string_view transform, std::vector<double> budget,
                                       double full_above) {
   constexpr std::array<std::string_view, 3> kWords = {"no", "training", "round"};
-  PartialOptions partial{.budget = Budget::read(options, std::move(budget))};
+  PartialOptions partial{.budget = Budget::read(options, std::move(budget), context.rounds)};
   const std::string accumulate = options.choice("accumulate", kWords, "round");
   if (accumulate == "no") partial.accumulate = Accumulate::kNothing;
   if (accumulate == "training") partial.accumulate = Accumulate::kTraining;

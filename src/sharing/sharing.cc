@@ -35,6 +35,18 @@ constexpr std::array kSharings = {
                 .make = make_choco,
                 .fixed_peers_only = true,
                 .own_rule = true},
+    SharingKind{.name = "loop",
+                .usage = "loop:transform=wavelet,levels=4,budget=0.3,step=1,refresh=50",
+                .summary = "closed loop: quantized differences from what was told, ranked in the "
+                           "wavelet domain; neighbours keep copies",
+                .make = make_loop,
+                .fixed_peers_only = true,
+                .resynchronizes = true},
+    SharingKind{.name = "moniqua",
+                .usage = "moniqua:theta=16,bits=12",
+                .summary = "Moniqua: values modulo theta in a few bits; the receiver takes the "
+                           "candidate nearest to its own",
+                .make = make_moniqua},
     SharingKind{
         .name = "fragments",
         .usage = "fragments:fraction=0.1",

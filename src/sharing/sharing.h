@@ -1,5 +1,6 @@
 // What a node tells its peers, and how it folds in what it hears: the first of the three questions.
-// A Sharing knows vectors and its own memory; it does not know peers, time or bytes.
+// A Sharing knows vectors and its own memory; of peers it knows whose share is whose, and of time
+// and bytes nothing.
 //
 // Calls come in this order, once per node:  start, then pack and merge in turn (pack may be called
 // without a merge when nothing was heard in between, merge with nothing to fold in).
@@ -27,6 +28,7 @@ namespace tessera {
 struct Contribution {
   float weight = 0;
   const Share* share = nullptr;
+  NodeId from = 0;
 };
 
 class Sharing {
@@ -58,6 +60,8 @@ class Sharing {
   // of a piece makes the sender's older one of no use.
   virtual std::uint32_t pieces() const { return 1; }
   virtual std::uint32_t piece_of(const Share&) const { return 0; }
+  // Whether every pack() tells all of them, so that a receiver may wait for each.
+  virtual bool tells_every_piece() const { return pieces() == 1; }
 
   // The memory a checkpoint must keep, if there is any.
   virtual void fields(Archive&) {}
@@ -70,6 +74,7 @@ struct SharingContext {
       tensors{};           // How many of them each tensor has, in order; empty: one tensor.
   std::uint64_t seed = 0;  // Shared by all nodes: for layouts everyone must agree on.
   bool lossless_codec = true;
+  Round rounds = 0;                    // How many a node goes through; 0: not known.
   std::shared_ptr<const Rule> rule{};  // How shares are averaged; null: the sharing's own choice.
 };
 
@@ -80,6 +85,9 @@ struct SharingKind {
   std::unique_ptr<Sharing> (*make)(Options& options, const SharingContext& context) = nullptr;
   // Keeps memory of its neighbours, which a redrawn graph would falsify.
   bool fixed_peers_only = false;
+  // What it remembers of them survives lost messages and merges between rounds, because it tells
+  // everything anew from time to time.
+  bool resynchronizes = false;
   // Folds in by a rule of its own: a run may not ask for another.
   bool own_rule = false;
 };
@@ -101,6 +109,8 @@ std::unique_ptr<Sharing> make_random_sampling(Options& options, const SharingCon
 std::unique_ptr<Sharing> make_topk(Options& options, const SharingContext& context);
 std::unique_ptr<Sharing> make_jwins(Options& options, const SharingContext& context);
 std::unique_ptr<Sharing> make_choco(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_loop(Options& options, const SharingContext& context);
+std::unique_ptr<Sharing> make_moniqua(Options& options, const SharingContext& context);
 std::unique_ptr<Sharing> make_fragments(Options& options, const SharingContext& context);
 
 }  // namespace tessera

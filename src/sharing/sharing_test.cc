@@ -23,7 +23,8 @@ std::vector<std::string> default_specs() {
   for (const SharingKind& kind : sharings()) specs.emplace_back(kind.name);
   for (const char* variant : {"jwins:transform=none", "jwins:transform=fft", "jwins:accumulate=no",
                               "jwins:accumulate=training", "topk:accumulate=no",
-                              "jwins:wavelet=db4,levels=2", "jwins:pieces=4", "topk:pieces=3"})
+                              "jwins:wavelet=db4,levels=2", "jwins:pieces=4", "topk:pieces=3",
+                              "loop:transform=none,refresh=2", "loop:transform=fft,step=4"})
     specs.emplace_back(variant);
   return specs;
 }
@@ -71,8 +72,8 @@ TEST(EverySharing, AFullBudgetEqualsPlainAveraging) {
 }
 
 TEST(EverySharing, TheShareRespectsTheBudget) {
-  for (const char* spec :
-       {"random:budget=0.2", "topk:budget=0.2", "jwins:budget=0.2", "choco:budget=0.2"}) {
+  for (const char* spec : {"random:budget=0.2", "topk:budget=0.2", "jwins:budget=0.2",
+                           "choco:budget=0.2", "loop:budget=0.2,refresh=0"}) {
     TestWorld world(spec, 3, test_model(5000, 3));
     for (std::uint64_t round = 0; round < 5; ++round) {
       world.train(Random(round));
@@ -108,7 +109,7 @@ TEST(EverySharing, ContinuesFromASavedState) {
 }
 
 TEST(EverySharing, RefusesASavedStateThatIsNotItsOwn) {
-  for (const char* spec : {"jwins", "topk", "choco"}) {
+  for (const char* spec : {"jwins", "topk", "choco", "loop"}) {
     const auto small = make_sharing(spec, {.dimension = 50}),
                large = make_sharing(spec, {.dimension = 60});
     Bytes saved;

@@ -43,7 +43,8 @@ struct TestWorld {
       heard.push_back(sharings[i]->admit(sent[i]).value());
     for (std::size_t i = 0; i < models.size(); ++i) {
       std::vector<Contribution> others;
-      for (const std::size_t j : peers(i)) others.push_back({weight(), &heard[j]});
+      for (const std::size_t j : peers(i))
+        others.push_back({weight(), &heard[j], static_cast<NodeId>(j)});
       sharings[i]->merge(models[i], others);
     }
     return sent;
