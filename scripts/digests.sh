@@ -26,7 +26,13 @@ jwins                    --protocol=dpsgd:rounds=12 --sharing=jwins
 jwins-fft                --protocol=dpsgd:rounds=12 --sharing=jwins:transform=fft,budget=0.2
 jwins-haar-forgetful     --protocol=dpsgd:rounds=12 --sharing=jwins:wavelet=haar,levels=3,budget=0.1/0.3,accumulate=no
 jwins-links              --protocol=dpsgd:rounds=12 --sharing=jwins --network=links:up=100kbit/s,down=1Mbit/s,latency=3ms
+jwins-schedule           --protocol=dpsgd:rounds=12 --sharing=jwins:budget=0.2,schedule=0.5@0.5/2@1 --codec=range+q5
 choco                    --protocol=dpsgd:rounds=12 --sharing=choco
+loop                     --protocol=dpsgd:rounds=12 --sharing=loop:budget=0.2,refresh=5 --codec=range+grid
+loop-loss                --protocol=dpsgd:rounds=12,patience=3s --sharing=loop:refresh=4 --codec=range+grid --faults=loss=0.05
+moniqua                  --protocol=dpsgd:rounds=12 --topology=regular:degree=4,redraw=yes --sharing=moniqua --codec=range+grid
+mosaic                   --protocol=epidemic:fanout=2,rounds=12 --sharing=fragments:fraction=0.25
+mosaic-redrawn           --protocol=dpsgd:rounds=12 --topology=regular:degree=4,redraw=yes --sharing=fragments:fraction=0.25
 redrawn                  --protocol=dpsgd:rounds=12 --topology=regular:degree=4,redraw=yes --sharing=jwins
 epidemic                 --protocol=epidemic:fanout=3,rounds=12
 epidemic-patient         --protocol=epidemic:fanout=3,rounds=12,patience=2s --faults=loss=0.05

@@ -18,10 +18,16 @@ Node::Node(NodeParts parts)
       first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
   if (parts.merge) merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every});
-  if (first_.sharing->pieces() > 1 && !first_.protocol->takes_pieces())
+  const Sharing& sharing = *first_.sharing;
+  if (!first_.protocol->take_pieces({sharing.pieces(), sharing.tells_every_piece()}))
     throw std::invalid_argument(
-        "the sharing cuts the model into pieces and the protocol sends it whole: use "
-        "protocol=divshare, or a sharing without pieces (full; jwins:pieces=1)");
+        sharing.tells_every_piece()
+            ? "the sharing cuts the model into pieces and the protocol sends it whole: use "
+              "protocol=divshare or epidemic, dpsgd on a redrawn topology, or a sharing without "
+              "pieces (full; jwins:pieces=1)"
+            : "the sharing may leave pieces out and the protocol sends whole models, or waits for "
+              "all pieces: use protocol=divshare, sharing=fragments, or a sharing without pieces "
+              "(full; jwins:pieces=1)");
   first_.sharing->start(model());
   if (merge_) merge_->voice.sharing->start(model());
 }
@@ -213,9 +219,9 @@ void Node::fields(Archive& archive) {
 std::size_t Node::kept_bytes() const {
   std::size_t bytes = 0;
   for (const Share* const share : kept()) {
-    const auto* const listed = std::get_if<Listed>(&share->coordinates);
+    const Indices* const indices = listed_in(share->coordinates);
     bytes += sizeof(float) * share->values.size();
-    bytes += listed ? sizeof(std::uint32_t) * listed->indices.size() : 0;
+    bytes += indices ? sizeof(std::uint32_t) * indices->size() : 0;
   }
   return bytes;
 }

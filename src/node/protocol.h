@@ -35,8 +35,12 @@ class Protocol {
   virtual Round rounds_skipped() const { return 0; }
   // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for nobody.
   virtual std::string waiting_for() const { return {}; }
-  // Whether it can send a model that comes in several pieces.
-  virtual bool takes_pieces() const { return false; }
+  // Whether it can send a model that comes in several pieces. Asked once, before all else.
+  struct Pieces {
+    std::uint32_t count = 1;
+    bool all_told = true;  // Every time; otherwise some may be left out.
+  };
+  virtual bool take_pieces(const Pieces& pieces) { return pieces.count == 1; }
 
   // What a checkpoint must keep.
   virtual void fields(Archive& archive) = 0;

@@ -32,7 +32,7 @@ void Broadcast::average(Node& node) {
   std::vector<Contribution> others;
   for (const auto& [from, share] : copies_.in_order())
     others.push_back(
-        {static_cast<float>(mixing_weight(degree, options_.graph->degree(from))), share});
+        {static_cast<float>(mixing_weight(degree, options_.graph->degree(from))), share, from});
   node.merge(others);
   if (!options_.stored) copies_.clear();
 }

@@ -5,8 +5,10 @@
 namespace tessera {
 namespace {
 
-// Neighbours are at most a few rounds apart, so a handful of rounds is asked for at a time.
-constexpr std::size_t kRecent = 8;
+// Neighbours are at most a few rounds apart, so a handful of rounds is asked for at a time; but a
+// round may have many meetings. Some 30 MB of them are kept at most.
+constexpr std::size_t kRecentMin = 8, kRecentMax = 256;
+constexpr std::size_t kRecentPeers = 4'000'000;
 
 }  // namespace
 
@@ -57,8 +59,8 @@ std::vector<NodeId> EpidemicMeetings::draw(NodeId node, Round round) const {
 
 std::shared_ptr<const EpidemicMeetings::Drawn> EpidemicMeetings::drawn_for(Round round) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& drawn : recent_)
-    if (drawn->round == round) return drawn;
+  for (auto drawn = recent_.rbegin(); drawn != recent_.rend(); ++drawn)
+    if ((*drawn)->round == round) return *drawn;
   auto drawn = std::make_shared<Drawn>(Drawn{.round = round});
   drawn->targets.resize(nodes_);
   drawn->sources.resize(nodes_);
@@ -68,7 +70,9 @@ std::shared_ptr<const EpidemicMeetings::Drawn> EpidemicMeetings::drawn_for(Round
     for (const NodeId target : chosen) drawn->sources[target].push_back(node);
     drawn->targets[node] = std::move(chosen);
   }
-  if (recent_.size() == kRecent) recent_.erase(recent_.begin());
+  const std::size_t recent_max =
+      std::clamp(kRecentPeers / (std::size_t{nodes_} * fanout_), kRecentMin, kRecentMax);
+  if (recent_.size() == recent_max) recent_.erase(recent_.begin());
   recent_.push_back(drawn);
   return drawn;
 }

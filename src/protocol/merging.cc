@@ -66,7 +66,7 @@ void Merging::finish_step(Node& node) {
   const auto graph = options_.topology->weighted(step_);
   std::vector<Contribution> others;
   for (const auto& [from, told] : heard_.of(step_))
-    others.push_back({static_cast<float>(graph->weight(from, self_)), &told.share});
+    others.push_back({static_cast<float>(graph->weight(from, self_)), &told.share, from});
   node.merge(others);
   ++step_;
   heard_.forget_before(step_);

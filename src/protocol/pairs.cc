@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-void move_halfway(Node& node, const Share& share) {
-  const Contribution other{0.5f, &share};
+void move_halfway(Node& node, NodeId from, const Share& share) {
+  const Contribution other{0.5f, &share, from};
   node.merge(std::span(&other, 1));
 }
 
@@ -61,7 +61,7 @@ void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share shar
   if (!open_ || open_->to != from || open_->number != heading.round)
     return node.refuse(from, "late");
   open_.reset();
-  move_halfway(node, share);
+  move_halfway(node, from, share);
 }
 
 // A question that came twice would pull twice. One that is older than the last is taken: whoever
@@ -82,7 +82,7 @@ void Pairs::answer(Node& node, NodeId from, Round number, const Share& question)
   asker.had_its_turn = true;
   const Heading heading = node.heading(number, options_.graph->degree(node.id()));
   node.send(heading, node.pack_whole(), std::span(&from, 1));
-  move_halfway(node, question);
+  move_halfway(node, from, question);
 }
 
 void Pairs::answer_those_waiting(Node& node) {

@@ -50,7 +50,7 @@ std::vector<Contribution> Pending::evenly_weighted() const {
   const float weight = 1.0f / static_cast<float>(size() + 1);
   std::vector<Contribution> others;
   others.reserve(size());
-  for (const Item& item : in_order()) others.push_back({weight, item.share});
+  for (const Item& item : in_order()) others.push_back({weight, item.share, item.from});
   return others;
 }
 

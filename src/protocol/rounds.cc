@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "topology/mixing.h"
@@ -32,9 +34,11 @@ void Rounds::on_start(Node& node) {
 
 void Rounds::on_trained(Node& node) {
   if (left_behind(node)) skip_to_the_others(node);
-  const std::vector<NodeId> targets = meetings_->targets(node.id(), round_);
-  node.send(node.heading(round_, static_cast<std::uint32_t>(targets.size())), node.pack_whole(),
-            targets);
+  for (const Share& share : node.pack()) {
+    const std::vector<NodeId> targets =
+        meetings_->targets(node.id(), meeting(round_, node.piece_of(share)));
+    node.send(node.heading(round_, static_cast<std::uint32_t>(targets.size())), share, targets);
+  }
   told_ = true;
   told_at_ = node.now();
   // One step was not enough: nobody will tell of a round in between.
@@ -46,10 +50,12 @@ void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share sha
   const Round round = heading.round;
   if (round < round_) return hear_late(node, from, round);
   if (too_early(from, round)) return node.refuse(from, "early");
-  if (!expects(node, from, round)) return node.refuse(from, "stranger");
-  if (!heard_.put(from, round, {heading.degree, std::move(share)}))
+  const std::uint32_t piece = node.piece_of(share);
+  if (!expects(node, from, round, piece)) return node.refuse(from, "stranger");
+  if (!heard_.put(from, meeting(round, piece), {heading.degree, std::move(share)}))
     return node.refuse(from, "duplicate");
-  const Heard::Places places{.told = round, .ours = round_, .kept_max = kept_max()};
+  const Heard::Places places{
+      .told = meeting(round), .ours = meeting(round_ + 1) - 1, .kept_max = meeting(kept_max())};
   for (std::size_t i = heard_.make_room(from, places); i > 0; --i) node.refuse(from, "stale");
   // On a fixed graph one that is two rounds ahead has gone on without us: it will not tell of ours.
   if (round <= round_ + 1 || !meetings_->fixed()) misses_.kept_up(from);
@@ -63,30 +69,50 @@ void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share sha
 
 void Rounds::on_wake(Node& node) {
   if (patience_.endless() || !told_ || node.now() < deadline_) return;
-  if (heard_.of(round_).empty() && round_of_most(node) > round_) {
+  const bool all_silent = heard_.empty() || heard_.first() >= meeting(round_ + 1);
+  if (all_silent && round_of_most(node) > round_) {
     skip_to_the_others(node);
     return finish_round(node);
   }
   patience_.learn(node.now() - told_at_);
-  for (const NodeId peer : sources(node))
-    if (!heard_.has(peer, round_) && misses_.add(peer, round_, told_at_)) node.note("missed");
+  (void)sources(node);
+  for (const NodeId peer : silent())
+    if (misses_.add(peer, round_, told_at_)) node.note("missed");
   finish_round(node);
 }
 
-const std::vector<NodeId>& Rounds::sources(const Node& node) {
+bool Rounds::take_pieces(const Pieces& pieces) {
+  pieces_ = pieces.count;
+  return pieces.count == 1 || (pieces.all_told && !meetings_->fixed());
+}
+
+const std::vector<std::vector<NodeId>>& Rounds::sources(const Node& node) {
   if (!sources_known_) {
-    sources_ = meetings_->sources(node.id(), round_);
+    sources_.resize(pieces_);
+    for (std::uint32_t piece = 0; piece < pieces_; ++piece)
+      sources_[piece] = meetings_->sources(node.id(), meeting(round_, piece));
     sources_known_ = true;
   }
   return sources_;
 }
 
-bool Rounds::expects(const Node& node, NodeId from, Round round) {
-  if (round != round_) return meetings_->meet(from, node.id(), round);
-  return std::binary_search(sources(node).begin(), sources(node).end(), from);
+std::vector<NodeId> Rounds::silent() const {
+  std::vector<NodeId> silent;
+  for (std::uint32_t piece = 0; piece < sources_.size(); ++piece)
+    for (const NodeId peer : sources_[piece])
+      if (!heard_.has(peer, meeting(round_, piece))) silent.push_back(peer);
+  std::sort(silent.begin(), silent.end());
+  silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
+  return silent;
 }
 
-std::size_t Rounds::kept_max() const {
+bool Rounds::expects(const Node& node, NodeId from, Round round, std::uint32_t piece) {
+  if (round != round_) return meetings_->meet(from, node.id(), meeting(round, piece));
+  const std::vector<NodeId>& peers = sources(node)[piece];
+  return std::binary_search(peers.begin(), peers.end(), from);
+}
+
+Round Rounds::kept_max() const {
   return meetings_->fixed() ? kRoundsKeptFixed : kRoundsKeptChanging;
 }
 
@@ -96,7 +122,7 @@ bool Rounds::too_early(NodeId from, Round round) const {
   if (round >= options_.rounds) return true;
   if (!patience_.endless()) return false;
   if (meetings_->fixed()) return round - round_ >= kept_max();
-  return round - round_ > kRoundsAhead || heard_.rounds_of(from) >= kept_max();
+  return round - round_ > kRoundsAhead || heard_.rounds_of(from) >= meeting(kept_max());
 }
 
 // A share that came too late for its round shows how long we should have waited.
@@ -106,12 +132,14 @@ void Rounds::hear_late(Node& node, NodeId from, Round round) {
 }
 
 bool Rounds::all_heard(Node& node) {
-  const std::vector<NodeId>& peers = sources(node);
-  if (heard_.of(round_).size() == peers.size()) return true;
-  if (misses_.empty()) return false;
-  return std::none_of(peers.begin(), peers.end(), [this](NodeId peer) {
-    return !heard_.has(peer, round_) && misses_.waited_for(peer, round_);
-  });
+  const std::vector<std::vector<NodeId>>& peers = sources(node);
+  bool all = true;
+  for (std::uint32_t piece = 0; piece < pieces_; ++piece)
+    all &= heard_.of(meeting(round_, piece)).size() == peers[piece].size();
+  if (all || misses_.empty()) return all;
+  const std::vector<NodeId> missing = silent();
+  return std::none_of(missing.begin(), missing.end(),
+                      [this](NodeId peer) { return misses_.waited_for(peer, round_); });
 }
 
 bool Rounds::finish_round_if_all_heard(Node& node) {
@@ -130,11 +158,15 @@ void Rounds::wait_for_peers(Node& node) {
 // Averages with whoever told, and goes on.
 void Rounds::finish_round(Node& node) {
   std::vector<Contribution> others;
-  for (const auto& [from, told] : heard_.of(round_)) {
-    const std::optional<double> planned = meetings_->weight(from, node.id(), round_);
-    others.push_back({planned ? static_cast<float>(*planned)
-                              : weight_of(options_.weights, sources(node).size(), told.degree),
-                      &told.share});
+  for (std::uint32_t piece = 0; piece < pieces_; ++piece) {
+    const Round now = meeting(round_, piece);
+    for (const auto& [from, told] : heard_.of(now)) {
+      const std::optional<double> planned = meetings_->weight(from, node.id(), now);
+      const std::size_t peers = planned ? 0 : sources(node)[piece].size();
+      others.push_back(
+          {planned ? static_cast<float>(*planned) : weight_of(options_.weights, peers, told.degree),
+           &told.share, from});
+    }
   }
   node.merge(others);
   begin_round(round_ + 1);
@@ -144,7 +176,7 @@ void Rounds::finish_round(Node& node) {
 
 void Rounds::begin_round(Round round) {
   round_ = round;
-  heard_.forget_before(round_);
+  heard_.forget_before(meeting(round_));
   told_ = false;
   sources_known_ = false;
 }
@@ -152,15 +184,19 @@ void Rounds::begin_round(Round round) {
 // The round that more than half of our peers have reached, as they say. Where meetings change the
 // voices are of whoever meets us, and two are the least that count.
 Round Rounds::round_of_most(const Node& node) {
-  std::size_t voices = sources(node).size();
-  if (!meetings_->fixed()) voices = std::max<std::size_t>(voices, 2);
-  return heard_.reached_by_most(voices).value_or(round_);
+  std::set<NodeId> peers;
+  for (const std::vector<NodeId>& of_piece : sources(node))
+    peers.insert(of_piece.begin(), of_piece.end());
+  const std::size_t voices =
+      meetings_->fixed() ? peers.size() : std::max<std::size_t>(peers.size(), 2);
+  const std::optional<Round> reached = heard_.reached_by_most(voices);
+  return reached ? *reached / pieces_ : round_;
 }
 
 // On a fixed graph a neighbour that waits for us is a round ahead at most.
 bool Rounds::left_behind(const Node& node) {
   if (patience_.endless() || !meetings_->fixed() || heard_.empty()) return false;
-  return heard_.last() > round_ + 1 && round_of_most(node) > round_ + 1;
+  return heard_.last() >= meeting(round_ + 2) && round_of_most(node) > round_ + 1;
 }
 
 void Rounds::skip_to_the_others(Node& node) {
@@ -172,11 +208,9 @@ void Rounds::skip_to_the_others(Node& node) {
 
 std::string Rounds::waiting_for() const {
   if (!told_) return {};
-  std::vector<NodeId> silent;
-  for (const NodeId peer : sources_)
-    if (!heard_.has(peer, round_)) silent.push_back(peer);
-  return fmt::format("round {} from node{} {}", round_, silent.size() == 1 ? "" : "s",
-                     fmt::join(silent, ", "));
+  const std::vector<NodeId> missing = silent();
+  return fmt::format("round {} from node{} {}", round_, missing.size() == 1 ? "" : "s",
+                     fmt::join(missing, ", "));
 }
 
 void Rounds::fields(Archive& archive) {
@@ -186,7 +220,7 @@ void Rounds::fields(Archive& archive) {
   archive.require(skipped_ <= round_, "a saved node skipped more rounds than there were");
   archive.require(is_plausible(told_at_), "a saved round was told at no moment");
   if (heard_.empty()) return;
-  archive.require(heard_.first() >= round_ && heard_.last() < options_.rounds,
+  archive.require(heard_.first() >= meeting(round_) && heard_.last() < meeting(options_.rounds),
                   "a saved share is of no round to come");
 }
 

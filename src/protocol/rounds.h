@@ -8,6 +8,10 @@
 // (misses.h). A node that finds that the others have gone on without it, because it was slow, cut
 // off or restarted, skips rounds and joins them in theirs.
 //
+// Where meetings change and the sharing cuts models into pieces that it all tells, each piece has
+// meetings of its own: Mosaic Learning (arXiv 2602.04352, 2026). A round then is as many meetings
+// as there are pieces, one after the other in the plan, and waits for all of them.
+//
 // What round the others are in is their word, and one of them may lie. So it takes more than half
 // of all peers, silent ones counted, to move a node on, and it moves kStepMax rounds at a time,
 // training in between: nobody can be talked to the end of a run. What it skipped is counted.
@@ -53,14 +57,19 @@ class Rounds final : public Protocol {
   Round rounds_done() const override { return round_; }
   Round rounds_skipped() const override { return skipped_; }
   std::string waiting_for() const override;
+  bool take_pieces(const Pieces& pieces) override;
 
   void fields(Archive& archive) override;
   std::vector<const Share*> kept() const override { return heard_.shares(); }
 
  private:
-  const std::vector<NodeId>& sources(const Node& node);
-  bool expects(const Node& node, NodeId from, Round round);
-  std::size_t kept_max() const;  // Rounds of one peer.
+  // Meetings are counted through the run: those of a round, one for each piece, from this one on.
+  Round meeting(Round round, std::uint32_t piece = 0) const { return round * pieces_ + piece; }
+  // By piece.
+  const std::vector<std::vector<NodeId>>& sources(const Node& node);
+  std::vector<NodeId> silent() const;  // Of the sources asked for, those not wholly heard.
+  bool expects(const Node& node, NodeId from, Round round, std::uint32_t piece);
+  Round kept_max() const;  // Rounds of one peer.
   bool too_early(NodeId from, Round round) const;
   void hear_late(Node& node, NodeId from, Round round);
   bool all_heard(Node& node);
@@ -78,8 +87,9 @@ class Rounds final : public Protocol {
   Round round_ = 0;    // The one under way; as many are done.
   bool told_ = false;  // Trained and sent this round.
   Round skipped_ = 0;  // Of those done, how many without training.
-  Heard heard_;
-  std::vector<NodeId> sources_;  // Who tells us this round; asked for when first needed.
+  std::uint32_t pieces_ = 1;
+  Heard heard_;                               // By meeting.
+  std::vector<std::vector<NodeId>> sources_;  // Who tells us this round; asked for when needed.
   bool sources_known_ = false;
 
   Patience patience_;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "protocol/world_for_tests.h"
 
 namespace tessera {
@@ -237,6 +240,71 @@ TEST(Epidemic, SourcesAreThoseWhoChoseUs) {
     EXPECT_EQ(heard, 30u);
   }
   EXPECT_NE(meetings.targets(0, 0), meetings.targets(0, 1));
+}
+
+// Each piece of a model has peers of its own in every round, and a round waits for all of them.
+TEST(Mosaic, EveryPieceHasMeetingsOfItsOwn) {
+  constexpr std::uint32_t kNodes = 12, kFanout = 2, kPieces = 4;
+  const PreparedProtocol prepared = prepare_protocol(
+      "epidemic:fanout=2,rounds=6", {.nodes = kNodes, .random = Random(1).fork("protocol")});
+  LockStep world(kNodes, 40, "fragments:fraction=0.25", prepared.make);
+  world.worlds[0].time += std::chrono::seconds(1);
+  world.members[0]->handle(Trained{Vector(40, 1.0f), 0}, world.worlds[0]);
+  ASSERT_EQ(world.worlds[0].sent.size(), kPieces * kFanout);
+  std::set<NodeId> peers;
+  for (const auto& [to, payload] : world.worlds[0].sent) peers.insert(to);
+  EXPECT_GT(peers.size(), kFanout);
+  EXPECT_EQ(world.members[0]->rounds_done(), 0u);
+  world.worlds[0].trainings = 0;
+  for (int round = 0; round < 6; ++round) world.step();
+  for (const auto& node : world.members) {
+    EXPECT_TRUE(node->finished());
+    EXPECT_TRUE(node->refusals().empty());
+  }
+}
+
+TEST(Mosaic, TakesRedrawnGraphsAndNoPiecesThatMayBeLeftOut) {
+  const auto make_node = [](const std::string& topology, const std::string& sharing) {
+    const PreparedProtocol prepared = prepare_protocol(
+        "dpsgd:rounds=6",
+        {.nodes = 8, .topology = make_topology(topology, 8, Random(1)), .random = Random(1)});
+    LockStep world(8, 40, sharing, prepared.make);
+    for (int round = 0; round < 6; ++round) world.step();
+    return world.members[3]->finished();
+  };
+  EXPECT_TRUE(make_node("regular:degree=2,redraw=yes", "fragments:fraction=0.25"));
+  EXPECT_TRUE(make_node("matching", "fragments:fraction=0.25"));
+  EXPECT_THROW((void)make_node("regular:degree=2", "fragments:fraction=0.25"),
+               std::invalid_argument);
+  EXPECT_THROW((void)make_node("regular:degree=2,redraw=yes", "jwins:pieces=4"),
+               std::invalid_argument);
+}
+
+// A node that stops in the middle of a round goes on with the pieces it had heard.
+TEST(Mosaic, ContinuesFromASavedState) {
+  OneNodeOptions how{.id = 1,
+                     .nodes = 3,
+                     .topology = "matching",
+                     .protocol = "epidemic:fanout=2,rounds=2",
+                     .sharing = "fragments:fraction=0.5"};
+  OneNode node(how);
+  const auto piece = [&](std::uint32_t id, float value) {
+    const auto sharing =
+        make_sharing("fragments:fraction=0.5", {.dimension = 2, .seed = node.plan.seed});
+    return sharing->pack(Vector{value, value}, Random(1))[id];
+  };
+  node.starts();
+  node.trains_to({3, 3});
+  const std::string all = node.node.waiting_for();
+  for (const NodeId from : {0u, 2u}) node.hears(from, {.round = 0, .degree = 2}, piece(0, 6));
+  EXPECT_EQ(node.node.rounds_done(), 0u);
+  EXPECT_EQ(node.node.waiting_for(), all);
+  node.restarts();
+  for (const NodeId from : {0u, 2u}) node.hears(from, {.round = 0, .degree = 2}, piece(1, 0));
+  EXPECT_EQ(node.node.rounds_done(), 1u);
+  Vector model = node.node.model();
+  std::sort(model.begin(), model.end());
+  EXPECT_EQ(model, (Vector{1, 5}));
 }
 
 TEST(Protocols, RefuseWhatCannotBe) {

@@ -36,7 +36,7 @@ class Scatter final : public Protocol {
   void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
-  bool takes_pieces() const override { return true; }
+  bool take_pieces(const Pieces&) override { return true; }
 
   void fields(Archive& archive) override { archive(done_, scattered_, pending_); }
   std::vector<const Share*> kept() const override { return pending_.shares(); }
