@@ -17,7 +17,8 @@ Node::Node(NodeParts parts)
       model_(std::move(parts.model)),
       first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
-  if (parts.merge) merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every});
+  if (parts.merge)
+    merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every, parts.merge->period});
   const Sharing& sharing = *first_.sharing;
   if (!first_.protocol->take_pieces({sharing.pieces(), sharing.tells_every_piece()}))
     throw std::invalid_argument(
@@ -74,6 +75,9 @@ void Node::on(Arrived arrived) {
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
   if (message->envelope.sender != from) return refuse(from, "sender");
   if (!second && merge_ && merge_->last) return;
+  // Protocols that wait for nobody may act at once on what they hear, and it would meet a model
+  // that is being merged.
+  if (!second && merging() && merge_->period > Duration::zero()) return refuse(from, "late");
   Result<Share> share = voice.sharing->admit(std::move(message->share));
   if (!share.ok()) return refuse(from, share.error().kind);
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
@@ -109,7 +113,10 @@ void Node::finish() {
 }
 
 bool Node::merge_is_due() const {
-  if (!merge_ || merge_->every == 0) return false;
+  if (!merge_) return false;
+  if (merge_->period > Duration::zero())
+    return now() >= Instant(merge_->period * (std::int64_t{merge_->merged} + 1));
+  if (merge_->every == 0) return false;
   const Round done = first_.protocol->rounds_done();
   return done != merge_->merged && done % merge_->every == 0;
 }
@@ -123,7 +130,8 @@ void Node::begin_merge() {
 // anew.
 void Node::end_merge() {
   merge_->under_way = false;
-  merge_->merged = first_.protocol->rounds_done();
+  merge_->merged =
+      merge_->period > Duration::zero() ? merge_->merged + 1 : first_.protocol->rounds_done();
   if (merge_->last) {
     finished_ = true;
     return;

@@ -34,7 +34,8 @@ struct Voice {
 // done its part when its protocol says finish(), and its protocol's on_start begins the next.
 struct MergeParts {
   Voice voice{};
-  Round every = 0;  // Rounds of the first voice from one merge to the next; 0: only at the end.
+  Round every = 0;    // Rounds of the first voice from one merge to the next; 0: not by rounds.
+  Duration period{};  // Time from one merge to the next; zero: not by time. By neither: at the end.
 };
 
 struct NodeParts {
@@ -118,9 +119,10 @@ class Node {
   struct Merge {
     Voice voice{};
     Round every = 0;
+    Duration period{};
     bool under_way = false;
     bool last = false;  // The first voice has come to its end.
-    Round merged = 0;   // Rounds it had done when the last merge was over.
+    Round merged = 0;   // Rounds it had done when the last merge was over; by time, merges.
   };
   bool merging() const { return merge_ && merge_->under_way; }
   bool merge_is_due() const;

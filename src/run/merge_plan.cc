@@ -19,7 +19,8 @@ constexpr std::array kMerges = {
               .summary = "once, when the protocol has come to its end"},
     MergeKind{.name = "every",
               .usage = "every:rounds=100,peers=1,codec=gamma+planes,patience=none",
-              .summary = "after every so many rounds of a synchronous protocol, and at the end"},
+              .summary = "after every so many rounds of a synchronous protocol, or every so often "
+                         "(time=60s) of an asynchronous one; and at the end"},
 };
 
 // Nodes of asynchronous protocols go on without a peer that does not come to the merge.
@@ -34,6 +35,12 @@ Duration read_patience(Options& options, const ProtocolPlan& protocol) {
   return patience;
 }
 
+Duration read_period(Options& options) {
+  const Duration period = options.duration("time", {});
+  if (period <= Duration::zero()) options.refuse("time", "must be above 0");
+  return period;
+}
+
 }  // namespace
 
 std::span<const MergeKind> merges() {
@@ -46,11 +53,21 @@ std::optional<MergePlan> read_merge(const Plan& plan) {
   Options options(parse_spec(line));
   MergePlan merge;
   if (require_entry(merges(), "merge", options.name()).name == "every") {
-    if (!plan.protocol.kind->synchronous)
+    const bool by_time = options.has("time");
+    if (by_time && plan.protocol.kind->synchronous)
+      throw std::invalid_argument(fmt::format(
+          "merge={}: nodes of protocol={} wait for one another in rounds, and one would "
+          "merge while another waits for it: use merge=every:rounds=100",
+          line, plan.experiment.protocol));
+    if (!by_time && !plan.protocol.kind->synchronous)
       throw std::invalid_argument(
-          fmt::format("merge={}: nodes of protocol={} have no rounds in common: use merge=end",
+          fmt::format("merge={}: nodes of protocol={} have no rounds in common: use "
+                      "merge=every:time=60s or merge=end",
                       line, plan.experiment.protocol));
-    merge.options.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
+    if (by_time)
+      merge.period = read_period(options);
+    else
+      merge.options.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
   }
   merge.options.patience = read_patience(options, plan.protocol);
   merge.codec = parse_codec(options.text("codec", "gamma+planes"));
@@ -68,7 +85,8 @@ std::optional<MergeParts> make_merge(const Plan& plan, NodeId id, std::size_t di
                               .sharing = make_sharing("full", whole),
                               .protocol = std::make_unique<Merging>(id, plan.merge->options),
                               .codec = plan.merge->codec},
-                    .every = plan.merge->options.every};
+                    .every = plan.merge->options.every,
+                    .period = plan.merge->period};
 }
 
 }  // namespace tessera

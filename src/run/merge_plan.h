@@ -18,6 +18,7 @@ struct Plan;
 
 struct MergePlan {
   MergingOptions options{};
+  Duration period{};  // From one merge to the next, where it is told by time.
   Codec codec{};
 };
 

@@ -99,6 +99,31 @@ TEST(Merge, EverySoManyRoundsAndAtTheEnd) {
   EXPECT_EQ(together, (std::vector<Round>{5, 10, 12}));
 }
 
+// Nodes that wait for nobody train for a while, merge when so much time has passed, and train on.
+TEST(Merge, EverySoOftenWhereNobodyWaits) {
+  for (const char* protocol :
+       {"divshare:fanout=2,until=20s", "adpsgd:form=pings,fanout=2,until=20s", "swift:until=20s",
+        "adpsgd:until=20s"}) {
+    Experiment experiment = toy();
+    experiment.protocol = protocol;
+    experiment.topology = "bipartite:degree=2";
+    experiment.compute = "constant:round=1s";
+    experiment.evaluate = "every=500ms";
+    experiment.merge = "every:time=5s";
+    SimulatedRun run(read_plan(experiment), 1);
+    std::vector<double> together;
+    run.on_row([&](const MetricsRow& row) {
+      if (row.merged->distance < 1e-5 && row.round > 0) together.push_back(row.seconds);
+    });
+    const Summary summary = run.to_end();
+    EXPECT_LT(summary.last.merged->distance, 1e-5) << protocol;
+    for (const double moment : {5.5, 10.5, 15.5})
+      EXPECT_EQ(std::count(together.begin(), together.end(), moment), 1)
+          << protocol << " " << moment;
+    EXPECT_EQ(std::count(together.begin(), together.end(), 7.5), 0) << protocol;
+  }
+}
+
 // A world that writes down what a node does.
 struct Post final : Env {
   Instant time{};
@@ -288,7 +313,11 @@ TEST(Merge, RefusalsSayWhatToChange) {
               e.merge = "every:rounds=5", e.protocol = "divshare:fanout=2,until=5s";
             }),
             "merge=every:rounds=5: nodes of protocol=divshare:fanout=2,until=5s have no rounds in "
-            "common: use merge=end");
+            "common: use merge=every:time=60s or merge=end");
+  EXPECT_EQ(
+      refusal([](Experiment& e) { e.merge = "every:time=5s", e.protocol = "dpsgd:rounds=9"; }),
+      "merge=every:time=5s: nodes of protocol=dpsgd:rounds=9 wait for one another in rounds, "
+      "and one would merge while another waits for it: use merge=every:rounds=100");
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "every", e.sharing = "choco"; }),
             "sharing=choco keeps copies of its neighbours, which a merge between rounds would "
             "falsify: use merge=end");
