@@ -3,9 +3,10 @@
 // in the next difference, so that few bits are enough. Per round, with c the coefficients of the
 // trained model and t what was told of it, which begins as the initial model's:
 //
-//   d = c - t                           chosen: the largest |d|, as many as the budget says
-//   u = the largest power of two <= step * the smallest |d| chosen
-//   q = u round(d / u)                  told; t += q, and so do the neighbours' copies of t
+//   d = c - t
+//   u = the largest power of two <= step * the root mean square of d
+//   q = u round(d / u)      told where it is not zero, the largest |d| first, as many as the budget
+//                           says; t += q, and so do the neighbours' copies of t
 //
 // A receiver averages, by the run's rule, the coefficients just told, as JWINS does, not whole
 // copies as CHOCO-SGD does. With wavelets, c - t is JWINS's accumulated change.
@@ -72,7 +73,7 @@ class Loop final : public Sharing {
     const double fraction = options_.budget.draw(random);
     Indices chosen;
     select_largest(difference, count_of(fraction), chosen);
-    const float unit = unit_for(difference, chosen);
+    const float unit = unit_for(difference);
     if (begins_refresh(random)) return {everything(coefficients, unit)};
     return {changes(difference, chosen, unit)};
   }
@@ -132,15 +133,10 @@ class Loop final : public Sharing {
     return std::clamp<std::size_t>(static_cast<std::size_t>(count), 1, dimension_);
   }
 
-  // Drops what has not changed at all from `chosen`. Zero where nothing has.
-  float unit_for(const Vector& difference, Indices& chosen) const {
-    std::erase_if(chosen, [&](std::uint32_t k) { return difference[k] == 0; });
-    float smallest = 0;
-    for (const std::uint32_t k : chosen) {
-      const float size = std::fabs(difference[k]);
-      if (smallest == 0 || size < smallest) smallest = size;
-    }
-    const double wanted = options_.step * smallest;
+  // Zero where nothing has changed.
+  float unit_for(const Vector& difference) const {
+    const double mean_square = squared_norm(difference) / static_cast<double>(dimension_);
+    const double wanted = options_.step * std::sqrt(mean_square);
     constexpr int kExponentMin = -100;  // No model tells so small a change.
     return wanted > 0 ? std::ldexp(1.0f, std::max(std::ilogb(wanted), kExponentMin)) : 0;
   }
@@ -235,7 +231,7 @@ class Loop final : public Sharing {
 std::unique_ptr<Sharing> make_loop(Options& options, const SharingContext& context) {
   constexpr std::array<std::string_view, 3> kWords = {"none", "wavelet", "fft"};
   const std::string transform = options.choice("transform", kWords, "wavelet");
-  LoopOptions loop{.budget = Budget::read(options, {0.3}, context.rounds),
+  LoopOptions loop{.budget = Budget::read(options, {1}, context.rounds),
                    .rule = rule_or(context, "gaps")};
   loop.step = options.number("step", 1, above_up_to(0, 16));
   loop.refresh = static_cast<std::uint32_t>(options.integer("refresh", 50, between(0, 1e6)));

@@ -81,8 +81,8 @@ TEST(Loop, TellsMultiplesOfAPowerOfTwoAndKeepsTheRest) {
     EXPECT_LE(share.values.size(), 18u);
     float smallest = INFINITY;
     for (const float value : share.values) smallest = std::min(smallest, std::fabs(value));
-    // The smallest told is once or twice the unit.
-    const float unit = std::exp2(std::floor(std::log2(smallest)) - 1);
+    // The smallest told is a few times the unit at most.
+    const float unit = std::exp2(std::floor(std::log2(smallest)) - 3);
     for (const float value : share.values) EXPECT_EQ(std::remainder(value, unit), 0.0f);
     const Vector told = pair.told();
     for (const std::uint32_t k : *listed_in(share.coordinates))

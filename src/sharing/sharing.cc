@@ -36,7 +36,7 @@ constexpr std::array kSharings = {
                 .fixed_peers_only = true,
                 .own_rule = true},
     SharingKind{.name = "loop",
-                .usage = "loop:transform=wavelet,levels=4,budget=0.3,step=1,refresh=50",
+                .usage = "loop:transform=wavelet,levels=4,step=1,budget=1,refresh=50",
                 .summary = "closed loop: quantized differences from what was told, ranked in the "
                            "wavelet domain; neighbours keep copies",
                 .make = make_loop,
