@@ -45,6 +45,9 @@ test   lintian                -
 test   chromium               command:chromium
 test   npm                    command:npm
 test   python3-numpy          python:numpy
+test   pybind11-dev           header:pybind11/pybind11.h
+test   python3-dev            -
+test   python3-pip            -
 test   python3-pywt           python:pywt
 torch  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
 torch  libopenblas0-pthread   -

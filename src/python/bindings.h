@@ -1,0 +1,14 @@
+// The parts of the Python module, a file each. Wrong words throw std::invalid_argument, which
+// Python sees as ValueError; what goes wrong in the world throws std::runtime_error, its
+// RuntimeError.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace tessera {
+
+void bind_kernels(pybind11::module_& module);  // Functions on arrays.
+void bind_sharing(pybind11::module_& module);  // What a node tells, with its memory, and messages.
+void bind_runs(pybind11::module_& module);     // Experiments, simulations, run folders.
+
+}  // namespace tessera

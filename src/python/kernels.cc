@@ -1,0 +1,150 @@
+// tessera.kernels: the functions on arrays that a round is made of.
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "codec/codec.h"
+#include "math/select.h"
+#include "math/wavelet.h"
+#include "python/arrays.h"
+#include "python/bindings.h"
+#include "sharing/rule.h"
+
+namespace tessera {
+namespace {
+
+namespace py = pybind11;
+
+py::array_t<float> forward(const py::handle& array, std::string_view wavelet, int levels) {
+  const auto values = floats_in(array, "values");
+  const WaveletPlan plan = plan_wavelet(wavelet, levels, values.size());
+  py::array_t<float> coefficients = new_floats(plan.coefficients());
+  const auto out = inside(coefficients);
+  const py::gil_scoped_release without_gil;
+  wavelet_forward(plan, values, out);
+  return coefficients;
+}
+
+py::array_t<float> inverse(const py::handle& array, std::size_t length, std::string_view wavelet,
+                           int levels) {
+  const auto coefficients = floats_in(array, "coefficients");
+  const WaveletPlan plan = plan_wavelet(wavelet, levels, length);
+  if (coefficients.size() != plan.coefficients())
+    throw std::invalid_argument(fmt::format("coefficients: {} of them, and {} values have {}",
+                                            coefficients.size(), length, plan.coefficients()));
+  py::array_t<float> values = new_floats(length);
+  const auto out = inside(values);
+  const py::gil_scoped_release without_gil;
+  wavelet_inverse(plan, coefficients, out);
+  return values;
+}
+
+py::array_t<std::uint32_t> select(const py::handle& array, std::size_t count) {
+  const auto scores = floats_in(array, "scores");
+  if (count > scores.size())
+    throw std::invalid_argument(
+        fmt::format("count: {} of {} scores cannot be chosen", count, scores.size()));
+  Indices chosen;
+  {
+    const py::gil_scoped_release without_gil;
+    select_largest(scores, count, chosen);
+  }
+  return array_of(std::span<const std::uint32_t>(chosen));
+}
+
+[[noreturn]] void refuse_auto() {
+  throw std::invalid_argument("codec: name one; auto is chosen for each message, which says so");
+}
+
+const IndexCodec& index_codec(std::string_view name) {
+  const Codec codec = parse_codec(fmt::format("{}+auto", name));
+  if (!codec.indices) refuse_auto();
+  return *codec.indices;
+}
+
+const ValueCodec& value_codec(std::string_view name) {
+  const Codec codec = parse_codec(fmt::format("auto+{}", name));
+  if (!codec.values) refuse_auto();
+  return *codec.values;
+}
+
+py::bytes put_indices(const py::handle& array, std::uint32_t dimension, std::string_view codec) {
+  const IndexSet set{.indices = indices_in(array, "indices"), .dimension = dimension};
+  if (!is_valid(set))
+    throw std::invalid_argument(
+        fmt::format("indices must increase strictly and stay below the dimension, {}", dimension));
+  Bytes out;
+  index_codec(codec).encode(set, out);
+  return python_bytes(out);
+}
+
+py::array_t<std::uint32_t> get_indices(std::string_view payload, std::uint32_t dimension,
+                                       std::size_t count, std::string_view codec) {
+  const IndexCodec& row = index_codec(codec);
+  const ByteSpan bytes = bytes_in(payload);
+  if (count > row.indices_max(bytes.size()))
+    throw std::invalid_argument(
+        fmt::format("payload: {} bytes of {} cannot hold {} indices", bytes.size(), codec, count));
+  Indices indices(count);
+  if (const auto decoded = row.decode(bytes, dimension, indices); !decoded)
+    throw std::invalid_argument("payload: " + decoded.error().message);
+  return array_of(std::span<const std::uint32_t>(indices));
+}
+
+py::bytes put_values(const py::handle& array, std::string_view codec, std::uint64_t seed) {
+  Bytes out;
+  value_codec(codec).encode(floats_in(array, "values"), Random(seed), out);
+  return python_bytes(out);
+}
+
+py::array_t<float> get_values(std::string_view payload, std::size_t count, std::string_view codec) {
+  const ValueCodec& row = value_codec(codec);
+  const ByteSpan bytes = bytes_in(payload);
+  if (count > row.values_max(bytes.size()))
+    throw std::invalid_argument(
+        fmt::format("payload: {} bytes of {} cannot hold {} values", bytes.size(), codec, count));
+  py::array_t<float> values = new_floats(count);
+  if (const auto decoded = row.decode(bytes, inside(values)); !decoded)
+    throw std::invalid_argument("payload: " + decoded.error().message);
+  return values;
+}
+
+void average(const py::handle& array, const std::vector<py::object>& others,
+             const std::vector<float>& weights, std::string_view rule) {
+  const auto model = floats_to_change(array, "model");
+  if (weights.size() != others.size())
+    throw std::invalid_argument(
+        fmt::format("weights: {} for {} others", weights.size(), others.size()));
+  std::vector<Copy> copies;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    copies.push_back({.weight = weights[i], .values = floats_in(others[i], "others")});
+    if (copies.back().values.size() != model.size())
+      throw std::invalid_argument(fmt::format("others[{}] has {} values, the model {}", i,
+                                              copies.back().values.size(), model.size()));
+  }
+  const auto chosen = make_rule(rule);
+  if (!chosen) throw std::invalid_argument("rule: name one; auto is a sharing's own choice");
+  const py::gil_scoped_release without_gil;
+  chosen->average(model, copies);
+}
+
+}  // namespace
+
+void bind_kernels(py::module_& module) {
+  using namespace py::literals;
+  module.def("wavelet_forward", forward, "values"_a, "wavelet"_a = "sym2", "levels"_a = 4);
+  module.def("wavelet_inverse", inverse, "coefficients"_a, "length"_a, "wavelet"_a = "sym2",
+             "levels"_a = 4);
+  module.def("select_largest", select, "scores"_a, "count"_a);
+  module.def("encode_indices", put_indices, "indices"_a, "dimension"_a, "codec"_a = "gamma");
+  module.def("decode_indices", get_indices, "payload"_a, "dimension"_a, "count"_a,
+             "codec"_a = "gamma");
+  module.def("encode_values", put_values, "values"_a, "codec"_a = "planes", "seed"_a = 0);
+  module.def("decode_values", get_values, "payload"_a, "count"_a, "codec"_a = "planes");
+  module.def("average", average, "model"_a, "others"_a, "weights"_a, "rule"_a = "gaps");
+}
+
+}  // namespace tessera

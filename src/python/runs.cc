@@ -1,0 +1,227 @@
+// Experiments, simulations and run folders; python/tessera/simulation.py makes a loop of them.
+#include <pybind11/stl.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/stopwatch.h"
+#include "data/partition.h"
+#include "data/views.h"
+#include "python/arrays.h"
+#include "python/bindings.h"
+#include "python/learner.h"
+#include "report/compare.h"
+#include "report/metrics_table.h"
+#include "report/page.h"
+#include "report/run_folder.h"
+#include "report/stored_run.h"
+#include "run/simulated_run.h"
+
+namespace tessera {
+namespace {
+
+namespace py = pybind11;
+
+// How long Python waits before it looks for Ctrl-C and other threads' wishes.
+constexpr double kGlance = 0.05;
+
+class PythonRun {
+ public:
+  PythonRun(const std::string& file, const std::map<std::string, std::string>& keys,
+            const py::object& learner, unsigned threads) {
+    ExperimentArguments arguments{.file = file, .flags = keys};
+    Plan plan = read_plan(arguments.resolve());
+    if (learner.is_none()) {
+      const py::gil_scoped_release without_gil;
+      run_ = std::make_unique<SimulatedRun>(std::move(plan), threads);
+    } else {
+      run_ = std::make_unique<SimulatedRun>(std::move(plan), learning_of(learner), threads);
+    }
+    run_->on_row([this](const MetricsRow& row) { rows_.push_back(to_json_line(row)); });
+  }
+
+  void start() {
+    const py::gil_scoped_release without_gil;
+    run_->start();
+  }
+
+  // Steps until there is a row, or for a moment. False when there is nothing left to do.
+  bool advance() {
+    const py::gil_scoped_release without_gil;
+    const Stopwatch watch;
+    bool goes_on = true;
+    while (goes_on && rows_.empty() && watch.seconds() < kGlance) goes_on = run_->step();
+    if (!goes_on) run_->finish();
+    loop_seconds_ += watch.seconds();
+    return goes_on;
+  }
+
+  std::vector<std::string> take_rows() { return std::exchange(rows_, {}); }
+
+  py::bytes save() {
+    Bytes state;
+    save_fields(*run_, state);
+    return python_bytes(state);
+  }
+
+  void load(std::string_view state) {
+    ByteReader in(bytes_in(state));
+    const Result<void> loaded = load_fields(*run_, in);
+    if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
+  }
+
+  std::string config() const { return to_toml(run_->plan().experiment); }
+  std::string summary() const {
+    Summary summary = run_->summary();
+    summary.took.all = since_made_.seconds();
+    summary.took.loop = loop_seconds_;
+    summary.command = "Python";
+    return to_json(summary);
+  }
+  std::string description() const { return run_->lesson().description; }
+  Round rounds_done() const { return run_->simulation().rounds_done(); }
+  std::uint32_t nodes() const { return run_->plan().nodes; }
+  std::uint64_t digest() const { return run_->simulation().model_digest(); }
+  py::array_t<float> model(std::uint32_t node) const {
+    if (node >= nodes())
+      throw std::invalid_argument("node: there is no node " + std::to_string(node));
+    return array_of(run_->simulation().model(node));
+  }
+  void export_models(const std::string& folder, const std::string& formats) const {
+    run_->export_models(folder, formats);
+  }
+
+ private:
+  Stopwatch since_made_{};
+  double loop_seconds_ = 0;
+  std::unique_ptr<SimulatedRun> run_{};
+  std::vector<std::string> rows_{};
+};
+
+// The labels of somebody's dataset, which is all a partition asks for.
+class Labels final : public Dataset {
+ public:
+  explicit Labels(std::vector<std::uint32_t> labels) : labels_(std::move(labels)) {}
+  std::size_t size() const override { return labels_.size(); }
+  float get(std::size_t index, std::span<float>) const override {
+    return static_cast<float>(labels_[index]);
+  }
+
+ private:
+  std::vector<std::uint32_t> labels_;
+};
+
+std::vector<py::array_t<std::uint32_t>> deal(const std::vector<std::uint32_t>& labels,
+                                             std::uint32_t nodes, const std::string& partition,
+                                             std::uint64_t seed) {
+  LoadedData data;
+  data.name = "labels";
+  data.train = std::make_shared<Labels>(labels);
+  for (const std::uint32_t label : labels)
+    data.task.classes = std::max(data.task.classes, label + 1);
+  data.task.shape = {1, 1, 1};
+  data.test = data.train;
+  std::vector<py::array_t<std::uint32_t>> parts;
+  for (const Indices& part :
+       partition_data(data, partition, nodes, Random(seed).fork("partition")).train)
+    parts.push_back(array_of(std::span<const std::uint32_t>(part)));
+  return parts;
+}
+
+class PythonFolder {
+ public:
+  static ExistingRun existing_of(const std::string& word) {
+    if (word == "refuse") return ExistingRun::kRefuse;
+    if (word == "resume") return ExistingRun::kResume;
+    if (word == "overwrite") return ExistingRun::kOverwrite;
+    throw std::invalid_argument("existing: '" + word + "' is none of refuse, resume, overwrite");
+  }
+
+  PythonFolder(const std::string& path, const std::string& config, const std::string& existing)
+      : folder_(path, config, existing_of(existing)) {}
+
+  void append(const std::string& line) { folder_.append_metrics(line); }
+  void write_summary(const std::string& json) { folder_.write_summary(json); }
+  void write_checkpoint(std::uint32_t round, std::string_view state) {
+    folder_.write_checkpoint(round, bytes_in(state));
+  }
+  void remove_checkpoints() { folder_.remove_checkpoints(); }
+  py::object read_checkpoint() {
+    const auto restored = folder_.read_checkpoint();
+    if (!restored || restored->state.empty()) return py::none();
+    return python_bytes(restored->state);
+  }
+
+ private:
+  RunFolder folder_;
+};
+
+FoundRuns runs_in(const std::vector<std::string>& folders) {
+  FoundRuns found = find_runs(folders);
+  if (found.runs.empty())
+    throw std::invalid_argument(found.left_out.empty() ? "there is no run in these folders"
+                                                       : found.left_out.front().message);
+  return found;
+}
+
+std::string report_page(const std::vector<std::string>& folders, const std::string& title) {
+  const FoundRuns found = runs_in(folders);
+  const std::vector<MetricsTable> tables = read_metrics(found.runs);
+  return page_with(page_data(found, tables, {.title = title}), false);
+}
+
+std::string compare_runs(const std::vector<std::string>& folders, std::string_view format) {
+  const FoundRuns found = runs_in(folders);
+  for (const TableFormatName& known : table_formats())
+    if (known.name == format) return comparison_table(found.runs, known.format);
+  throw std::invalid_argument("format: '" + std::string(format) + "' is no format of a table");
+}
+
+}  // namespace
+
+void bind_runs(py::module_& module) {
+  using namespace py::literals;
+  py::class_<PythonRun>(module, "Run")
+      .def(py::init<const std::string&, const std::map<std::string, std::string>&,
+                    const py::object&, unsigned>(),
+           "file"_a, "keys"_a, "learner"_a, "threads"_a)
+      .def("start", &PythonRun::start)
+      .def("advance", &PythonRun::advance)
+      .def("take_rows", &PythonRun::take_rows)
+      .def("save", &PythonRun::save)
+      .def("load", &PythonRun::load)
+      .def("model", &PythonRun::model)
+      .def("export_models", &PythonRun::export_models)
+      .def_property_readonly("config", &PythonRun::config)
+      .def_property_readonly("summary", &PythonRun::summary)
+      .def_property_readonly("description", &PythonRun::description)
+      .def_property_readonly("rounds_done", &PythonRun::rounds_done)
+      .def_property_readonly("nodes", &PythonRun::nodes)
+      .def_property_readonly("digest", &PythonRun::digest);
+  py::class_<PythonFolder>(module, "Folder")
+      .def(py::init<const std::string&, const std::string&, const std::string&>())
+      .def("append", &PythonFolder::append)
+      .def("write_summary", &PythonFolder::write_summary)
+      .def("write_checkpoint", &PythonFolder::write_checkpoint)
+      .def("remove_checkpoints", &PythonFolder::remove_checkpoints)
+      .def("read_checkpoint", &PythonFolder::read_checkpoint);
+  module.def("experiment_keys", [] {
+    std::vector<std::pair<std::string, std::string>> keys;
+    for (const ExperimentKey& key : experiment_keys()) keys.emplace_back(key.name, key.summary);
+    return keys;
+  });
+  module.def("partition", deal, "labels"_a, "nodes"_a, "partition"_a = "iid", "seed"_a = 90);
+  module.def("check_folder",
+             [](const std::string& path, const std::string& config, const std::string& existing) {
+               RunFolder::check(path, config, PythonFolder::existing_of(existing));
+             });
+  module.def("report_page", report_page);
+  module.def("compare_runs", compare_runs);
+}
+
+}  // namespace tessera

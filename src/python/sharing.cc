@@ -1,0 +1,118 @@
+// What a node tells its peers, as an object with memory: for loops that bring their own transport.
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/codec.h"
+#include "codec/wire.h"
+#include "python/arrays.h"
+#include "python/bindings.h"
+#include "sharing/rule.h"
+#include "sharing/sharing.h"
+
+namespace tessera {
+namespace {
+
+namespace py = pybind11;
+
+class PythonSharing {
+ public:
+  PythonSharing(std::string_view spec, const py::handle& initial,
+                std::vector<std::uint32_t> tensors, std::string_view codec, std::string_view rule,
+                std::uint64_t seed)
+      : codec_(parse_codec(codec)), dimension_(floats_in(initial, "model").size()) {
+    std::size_t sum = 0;
+    for (const std::uint32_t size : tensors) sum += size;
+    if (!tensors.empty() && sum != dimension_)
+      throw std::invalid_argument(
+          fmt::format("tensors: they have {} values together, the model {}", sum, dimension_));
+    sharing_ = make_sharing(spec, {.dimension = static_cast<std::uint32_t>(dimension_),
+                                   .tensors = std::move(tensors),
+                                   .seed = seed,
+                                   .lossless_codec = !codec_.values || codec_.values->lossless,
+                                   .rule = make_rule(rule)});
+    sharing_->start(floats_in(initial, "model"));
+  }
+
+  std::vector<py::bytes> pack(const py::handle& array, std::uint64_t seed) {
+    const auto model = of_this_size(floats_in(array, "model"));
+    const Random random = Random(seed).fork("pack");
+    std::vector<Encoded> messages;
+    {
+      const py::gil_scoped_release without_gil;
+      std::uint64_t piece = 0;
+      for (const Share& share : sharing_->pack(model, random))
+        messages.push_back(encode({}, share, codec_, {}, random.fork("round", piece++)));
+    }
+    std::vector<py::bytes> shown;
+    for (const Encoded& message : messages) shown.push_back(python_bytes(message.bytes));
+    return shown;
+  }
+
+  void merge(const py::handle& array, const std::vector<std::pair<float, std::string>>& others) {
+    const auto model = floats_to_change(array, "model");
+    of_this_size(model);
+    std::vector<Share> shares;
+    std::vector<Contribution> contributions;
+    for (const auto& [weight, bytes] : others) shares.push_back(admitted(bytes));
+    for (std::size_t i = 0; i < others.size(); ++i)
+      contributions.push_back({.weight = others[i].first, .share = &shares[i]});
+    const py::gil_scoped_release without_gil;
+    sharing_->merge(model, contributions);
+  }
+
+  py::bytes state() const {
+    Bytes saved;
+    save_fields(*sharing_, saved);
+    return python_bytes(saved);
+  }
+
+  void set_state(std::string_view state) {
+    ByteReader in(bytes_in(state));
+    if (const Result<void> loaded = load_fields(*sharing_, in); !loaded.ok() || in.left() > 0)
+      throw std::invalid_argument("state: it is not of a sharing like this one");
+  }
+
+ private:
+  std::span<const float> of_this_size(std::span<const float> model) const {
+    if (model.size() != dimension_)
+      throw std::invalid_argument(fmt::format("model: {} values, and the sharing was made for {}",
+                                              model.size(), dimension_));
+    return model;
+  }
+
+  // Bytes from a peer: refused by name, never believed.
+  Share admitted(const std::string& bytes) const {
+    Result<Message> message = decode(bytes_in(bytes));
+    if (!message.ok()) throw std::invalid_argument("message: " + message.error().message);
+    Result<Share> share = sharing_->admit(std::move(message->share));
+    if (!share.ok()) throw std::invalid_argument("message: " + share.error().message);
+    return *std::move(share);
+  }
+
+  Codec codec_;
+  std::size_t dimension_;
+  std::unique_ptr<Sharing> sharing_{};
+};
+
+}  // namespace
+
+void bind_sharing(py::module_& module) {
+  using namespace py::literals;
+  py::class_<PythonSharing>(module, "Sharing")
+      .def(py::init<std::string_view, const py::handle&, std::vector<std::uint32_t>,
+                    std::string_view, std::string_view, std::uint64_t>(),
+           "spec"_a, "model"_a, "tensors"_a = std::vector<std::uint32_t>{},
+           "codec"_a = "gamma+planes", "rule"_a = "auto", "seed"_a = 90)
+      .def("pack", &PythonSharing::pack, "model"_a, "seed"_a)
+      .def("merge", &PythonSharing::merge, "model"_a, "others"_a)
+      .def("state", &PythonSharing::state)
+      .def("set_state", &PythonSharing::set_state, "state"_a);
+}
+
+}  // namespace tessera
