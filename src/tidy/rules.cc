@@ -197,7 +197,7 @@ void check_companion(const File& file, const Tree& tree, Report& report) {
 }
 
 void check_header(const File& file, const Tree&, Report& report) {
-  if (!file.ends_with(".h")) return;
+  if (!file.is_header()) return;
   std::size_t i = 0;
   while (i < file.lines.size() && file.lines[i].starts_with("//")) ++i;
   if (i == 0) report.add(0, "begin with a comment a newcomer can stop after");
@@ -206,7 +206,7 @@ void check_header(const File& file, const Tree&, Report& report) {
 }
 
 void check_using(const File& file, const Tree&, Report& report) {
-  if (!file.ends_with(".h")) return;
+  if (!file.is_header()) return;
   for (std::size_t i = 0; i < file.code.size(); ++i)
     if (file.code[i].find("using namespace ") != std::string::npos &&
         file.code[i].find("literals") == std::string::npos)

@@ -20,7 +20,8 @@ struct File {
   std::set<std::string> words{};    // See words_said() in tidy/names.h.
 
   bool ends_with(std::string_view suffix) const { return path.ends_with(suffix); }
-  bool is_cpp() const { return ends_with(".cc") || ends_with(".h"); }
+  bool is_cpp() const { return ends_with(".cc") || is_header() || ends_with(".cu"); }
+  bool is_header() const { return ends_with(".h") || ends_with(".cuh"); }
   bool is_shell() const { return ends_with(".sh") || ends_with(".sbatch") || path == ".ci/run"; }
   // Its layer: "codec" for src/codec/wire.h; empty outside src/.
   std::string_view folder() const;
