@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -11,6 +12,8 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
+// As DeviceOptions::Precision lists them.
+constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32"};
 
 }  // namespace
 
@@ -25,6 +28,9 @@ DeviceOptions parse_device(std::string_view spec) {
     device.mode = DeviceOptions::Mode::kStacked;
     device.index = static_cast<int>(options.integer("index", 0, between(0, 1023)));
     device.deterministic = options.yes("deterministic", false);
+    const std::string precision = options.choice("precision", kPrecisions, "3xtf32");
+    const auto found = std::find(kPrecisions.begin(), kPrecisions.end(), precision);
+    device.precision = static_cast<DeviceOptions::Precision>(found - kPrecisions.begin());
   } else {
     const std::string mode = options.choice("mode", kModes, "auto");
     if (mode == "reference") device.mode = DeviceOptions::Mode::kReference;

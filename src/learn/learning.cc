@@ -50,13 +50,14 @@ void learn_layers(const Model& model, const LearningOptions& options, Learning& 
   learning.exporters.push_back(make_safetensors_exporter(model));
   learning.exporters.push_back(make_npz_exporter(model));
   for (const Backend& backend : options.backends)
-    learning.exporters.push_back(backend.exporter(model));
+    if (backend.exporter) learning.exporters.push_back(backend.exporter(model));
   if (options.device.mode == DeviceOptions::Mode::kAuto)
     return learn_on_cpu_layers(model, options, learning);
   for (const Backend& backend : options.backends)
-    if (backend.runs(options.device)) return backend.learn(model, options, learning);
-  refuse_without_torch(options.device.cuda ? "device=cuda" : "this mode of device=cpu",
-                       "device=cpu");
+    if (backend.runs(model, options.device)) return backend.learn(model, options, learning);
+  const std::string on_gpu =
+      options.backends.empty() ? "device=cuda" : fmt::format("{} on device=cuda", model.name);
+  refuse_without_torch(options.device.cuda ? on_gpu : "this mode of device=cpu", "device=cpu");
 }
 
 Learning fill_in(Learning learning, const LearningOptions& options) {
@@ -78,7 +79,7 @@ const ModelKind& model_kind(std::string_view name, std::span<const Backend> back
     all.insert(all.end(), backend.models.begin(), backend.models.end());
   }
   if (const ModelKind* const kind = find_entry(models(), name)) return *kind;
-  if (name == "torchscript" && backends.empty())
+  if (name == "torchscript")
     refuse_without_torch("model=torchscript", "one that `tessera list models` shows");
   return require_entry(std::span<const ModelKind>(all), "model", name);
 }

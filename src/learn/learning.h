@@ -52,11 +52,12 @@ struct Learning {
 struct Backend {
   std::string_view name{};
   std::span<const ModelKind> models{};
-  bool (*runs)(const DeviceOptions& device) = nullptr;
+  bool (*runs)(const Model& model, const DeviceOptions& device) = nullptr;
   // `learning` comes with its data and exporters; the rest is filled in.
   void (*learn)(const Model& model, const LearningOptions& options, Learning& learning) = nullptr;
+  // The rest may be null.
   std::unique_ptr<Exporter> (*exporter)(const Model& model) = nullptr;
-  void (*bench)(Bench& bench) = nullptr;   // A training step beside its own.
+  void (*bench)(Bench& bench) = nullptr;  // A training step beside its own.
 };
 
 // All throw std::invalid_argument when an option is wrong or does not fit the data, and

@@ -81,7 +81,7 @@ const Backend& torch_backend() {
   static constexpr Backend kBackend{
       .name = "LibTorch",
       .models = kModels,
-      .runs = [](const DeviceOptions&) { return true; },
+      .runs = [](const Model&, const DeviceOptions&) { return true; },
       .learn = learn_with_torch,
       .exporter = [](const Model& model) { return make_script_exporter(model); },
       .bench = bench_training};

@@ -67,7 +67,7 @@ const Backend& torch_on_demand() {
   static constexpr Backend kBackend{
       .name = "LibTorch",
       .models = kModels,
-      .runs = [](const DeviceOptions&) { return true; },
+      .runs = [](const Model&, const DeviceOptions&) { return true; },
       .learn = [](const Model& model, const LearningOptions& options,
                   Learning& learning) { library().learn(model, options, learning); },
       .exporter = [](const Model& model) -> std::unique_ptr<Exporter> {
