@@ -13,6 +13,8 @@ set -euo pipefail
 
 # One line each: the need, the package's name in Debian 12, and how another system shows that it has
 # it: a command, a header, a Python module, or "-" for what only Debian's LibTorch and the demo use.
+# The kernels of src/cuda/ (cuda_runtime_api.h, cudart, nvcc) are built where NVIDIA's toolkit is installed, which is no package
+# of Debian's and nothing here asks for.
 readonly packages='
 build  g++                    command:g++
 build  cmake                  command:cmake

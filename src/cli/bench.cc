@@ -14,6 +14,9 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "codec/codec_bench.h"
+#if TESSERA_WITH_CUDA
+#include "cuda/gpu_bench.h"
+#endif
 #include "run/backends.h"
 #if TESSERA_WITH_LIVE
 #include "live/link/transport_bench.h"
@@ -35,9 +38,12 @@ struct Benchmark {
 };
 
 void bench_backends(Bench& bench) {
-  if (backends().empty())
-    bench.say("training is compared with LibTorch: build the preset 'release'");
-  for (const Backend& backend : backends()) backend.bench(bench);
+  bool compared = false;
+  for (const Backend& backend : backends()) {
+    if (backend.bench) backend.bench(bench);
+    compared = compared || backend.bench;
+  }
+  if (!compared) bench.say("training is compared with LibTorch: build the preset 'release'");
 }
 
 constexpr std::array kBenchmarks = {
@@ -53,6 +59,10 @@ constexpr std::array kBenchmarks = {
     Benchmark{"simulator", "messages per second of DivShare under fifo and links", bench_simulator},
     Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
               bench_backends},
+#if TESSERA_WITH_CUDA
+    Benchmark{"gpu", "our kernels beside the GPU's peaks, a step of many nodes, an evaluation",
+              bench_gpu},
+#endif
 #if TESSERA_WITH_LIVE
     Benchmark{"transport", "encrypted links beside ZeroMQ alone, plain and with CURVE",
               bench_transport},

@@ -1,5 +1,10 @@
 #include "run/backends.h"
 
+#include <vector>
+
+#if TESSERA_WITH_CUDA
+#include "cuda/backend.h"
+#endif
 #if TESSERA_WITH_TORCH
 #include "torch/door/door.h"
 #endif
@@ -7,11 +12,15 @@
 namespace tessera {
 
 std::span<const Backend> backends() {
-#if TESSERA_WITH_TORCH
-  return {&torch_on_demand(), 1};
-#else
-  return {};
+  static const std::vector<Backend> kBackends = {
+#if TESSERA_WITH_CUDA
+    cuda_backend(),  // Takes what it can before LibTorch does.
 #endif
+#if TESSERA_WITH_TORCH
+    torch_on_demand(),
+#endif
+  };
+  return kBackends;
 }
 
 }  // namespace tessera

@@ -1,0 +1,110 @@
+// A convolution with what follows it. Its result x, and later the gradient dx, take the same
+// memory.
+#include "cuda/layers.h"
+
+namespace tessera::cuda {
+namespace {
+
+int whole(std::size_t count) {
+  return static_cast<int>(count);
+}
+
+// [segments][length][outputs] of our order from [outputs][inputs][kernel][kernel] of PyTorch's.
+std::size_t arrange_weights(const ConvShape& shape, std::size_t flat, WorkingOrder& order) {
+  const std::size_t first = order.add(static_cast<std::size_t>(shape.rows()) * shape.outputs);
+  for (int row = 0; row < shape.rows(); ++row) {
+    const int segment = row / shape.length(), inside = row % shape.length();
+    if (shape.by_rows() && inside >= shape.kernel * shape.inputs) continue;
+    const int tap = shape.by_rows() ? segment * shape.kernel + inside / shape.inputs : segment;
+    const int input = shape.by_rows() ? inside % shape.inputs : inside;
+    for (int output = 0; output < shape.outputs; ++output)
+      order.map[first + static_cast<std::size_t>(row * shape.outputs + output)] =
+          static_cast<std::uint32_t>(flat) +
+          static_cast<std::uint32_t>((output * shape.inputs + input) * shape.kernel * shape.kernel +
+                                     tap);
+  }
+  return first;
+}
+
+std::size_t arrange_as_is(const Parameter& parameter, WorkingOrder& order) {
+  const std::size_t first = order.add(parameter.size);
+  for (std::size_t i = 0; i < parameter.size; ++i)
+    order.map[first + i] = static_cast<std::uint32_t>(parameter.offset + i);
+  return first;
+}
+
+class CudaConvBlock final : public CudaLayer {
+ public:
+  CudaConvBlock(const Model& model, const Layer& layer, const ConvBlock& block,
+                const Layout& layout) {
+    const auto& conv = std::get<Convolution>(layer.kind);
+    shape_ = {.height = whole(layer.in[1]),
+              .width = whole(layer.in[2]),
+              .inputs = whole(layer.in[0]),
+              .outputs = whole(conv.outputs),
+              .kernel = whole(conv.kernel),
+              .stride = whole(conv.stride)};
+    after_ = {.height = shape_.out_height(),
+              .width = shape_.out_width(),
+              .channels = shape_.outputs,
+              .groups = block.norm ? whole(block.norm->groups) : 0,
+              .relu = block.relu,
+              .pool = block.pool};
+    take_parameters(model, layer, layout);
+    take_memory(layout);
+  }
+
+  void forward(const Pass& pass, const Rows& in) override {
+    convolve(pass, shape_, in, weights_, bias_, memory_.x);
+    after_convolution(pass, after_, memory_, gamma_, beta_);
+  }
+
+  void backward(const Pass& pass, const Rows& in, float* d_in) override {
+    after_convolution_gradient(pass, after_, memory_, gamma_, d_out(), sums_);
+    if (d_in) convolve_inputs(pass, shape_, memory_.x, weights_, d_in);
+    convolve_weights(pass, shape_, in, memory_.x, d_weights_);
+  }
+
+ private:
+  void take_parameters(const Model& model, const Layer& layer, const Layout& layout) {
+    const auto own = std::span(model.parameters).subspan(layer.first_parameter);
+    weights_ = arrange_weights(shape_, own[0].offset, layout.order);
+    d_weights_ =
+        layout.gradient_in_parts(weights_, static_cast<std::size_t>(shape_.rows() * shape_.outputs),
+                                 weight_parts(shape_, whole(layout.batch)));
+    bias_ = arrange_as_is(own[1], layout.order);
+    sums_.bias = layout.gradient_in_parts(bias_, own[1].size, whole(layout.batch));
+    if (after_.groups == 0) return;
+    gamma_ = arrange_as_is(own[2], layout.order);
+    sums_.gamma = layout.gradient_in_parts(gamma_, own[2].size, whole(layout.batch));
+    beta_ = arrange_as_is(own[3], layout.order);
+    sums_.beta = layout.gradient_in_parts(beta_, own[3].size, whole(layout.batch));
+  }
+  void take_memory(const Layout& layout) {
+    const auto channels = static_cast<std::size_t>(shape_.outputs);
+    const std::size_t width = static_cast<std::size_t>(after_.out_pixels()) * channels;
+    put_out(layout, width);
+    memory_.x =
+        layout.rows<float>(static_cast<std::size_t>(after_.height) * after_.width * channels);
+    memory_.out = out_data();
+    if (layout.training) memory_.winner = layout.rows<std::uint8_t>(width);
+    if (after_.groups > 0)
+      memory_.moments = layout.rows<float>(2 * static_cast<std::size_t>(after_.groups));
+  }
+
+  ConvShape shape_;
+  AfterShape after_;
+  AfterMemory memory_;
+  AfterGradients sums_;
+  float* d_weights_ = nullptr;
+  std::size_t weights_ = 0, bias_ = 0, gamma_ = 0, beta_ = 0;  // In working order.
+};
+
+}  // namespace
+
+std::unique_ptr<CudaLayer> make_conv_block(const Model& model, const Layer& layer,
+                                           const ConvBlock& block, const Layout& layout) {
+  return std::make_unique<CudaConvBlock>(model, layer, block, layout);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,277 @@
+#include "cuda/gpu_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "cuda/backend.h"
+#include "cuda/net.h"
+#include "cuda/peaks.h"
+#include "data/stores.h"
+#include "data/views.h"
+#include "learn/models.h"
+
+namespace tessera {
+namespace {
+
+using cuda::ConvShape;
+using cuda::DeviceArray;
+using cuda::Pass;
+using cuda::Precision;
+
+// The median of some runs, timed by the device itself.
+double seconds_of(const cuda::Stream& stream, const std::function<void()>& run, int times = 15) {
+  cudaEvent_t begin = nullptr, end = nullptr;
+  cuda::require(cudaEventCreate(&begin), "making an event");
+  cuda::require(cudaEventCreate(&end), "making an event");
+  run();
+  run();
+  std::vector<float> ms(static_cast<std::size_t>(times));
+  for (float& one : ms) {
+    cuda::require(cudaEventRecord(begin, stream.get()), "timing");
+    run();
+    cuda::require(cudaEventRecord(end, stream.get()), "timing");
+    stream.wait();
+    cuda::require(cudaEventElapsedTime(&one, begin, end), "timing");
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
+  return double{ms[static_cast<std::size_t>(times / 2)]} * 1e-3;
+}
+
+struct Peaks {
+  double plain = 0, tensor = 0, bytes = 0;  // Per second.
+};
+
+Peaks measure_peaks(const cuda::Stream& stream) {
+  constexpr int kBlocks = 4096;
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  DeviceArray<float> out(kBlocks * 256);
+  DeviceArray<std::byte> from(kBytes), to(kBytes);
+  stream.clear(from.data(), kBytes);
+  double flops = 0;
+  Peaks peaks;
+  const double plain_s = seconds_of(
+      stream, [&] { flops = cuda::multiply_plain(stream.get(), kBlocks, out.data()); }, 5);
+  peaks.plain = flops / plain_s;
+  const double tensor_s = seconds_of(
+      stream, [&] { flops = cuda::multiply_tensor(stream.get(), kBlocks, out.data()); }, 5);
+  peaks.tensor = flops / tensor_s;
+  const double copy_s = seconds_of(stream, [&] {
+    cuda::require(
+        cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream.get()),
+        "a copy");
+  });
+  peaks.bytes = 2.0 * kBytes / copy_s;
+  return peaks;
+}
+
+// A kernel's least work.
+struct Work {
+  double flops = 0, bytes = 0;
+};
+
+struct KernelTable {
+  Bench& bench;
+  const cuda::Stream& stream;
+  Peaks peaks;
+  double floor_s = 0;
+
+  // Three TF32 products make one of float32's accuracy.
+  double rate(Precision precision) const {
+    return precision == Precision::kFp32   ? peaks.plain
+           : precision == Precision::kTf32 ? peaks.tensor
+                                           : peaks.tensor / 3;
+  }
+  void row(std::string_view name, Precision precision, const Work& work,
+           const std::function<void()>& run) {
+    const double seconds = seconds_of(stream, run);
+    const double least = std::max(work.flops / rate(precision), work.bytes / peaks.bytes);
+    floor_s += least;
+    bench.say(
+        fmt::format("  {:<34} {:8.1f} us  {:6.1f} TFLOP/s {:5.0f} GB/s  floor {:6.1f} us, {:4.1f}x",
+                    name, seconds * 1e6, work.flops / seconds * 1e-12, work.bytes / seconds * 1e-9,
+                    least * 1e6, seconds / least));
+  }
+};
+
+// Fresh numbers between -1 and 1, the same ones every time.
+void fill(const cuda::Stream& stream, const DeviceArray<float>& to, std::uint64_t seed) {
+  std::vector<float> values(std::min<std::size_t>(to.size(), std::size_t{1} << 20));
+  Random random(seed);
+  for (float& value : values) value = static_cast<float>(2 * random.uniform() - 1);
+  for (std::size_t start = 0; start < to.size(); start += values.size())
+    stream.upload(to.data() + start, values.data(),
+                  std::min(values.size(), to.size() - start) * sizeof(float));
+  stream.wait();
+}
+
+double floats(double count) {
+  return count * sizeof(float);
+}
+
+// One stage of GN-LeNet for many nodes: its convolution, what follows, and both ways back.
+void bench_stage(KernelTable& table, int nodes, int batch, const ConvShape& shape,
+                 Precision precision) {
+  const double images = 1.0 * nodes * batch, out_pixels = shape.out_height() * shape.out_width();
+  const auto count = [](double number) { return static_cast<std::size_t>(number); };
+  const double ins = images * shape.height * shape.width * shape.inputs;
+  const double outs = images * out_pixels * shape.outputs,
+               weights = 1.0 * shape.rows() * shape.outputs;
+  const std::size_t dimension = count(weights) + 3 * static_cast<std::size_t>(shape.outputs);
+  const int parts = cuda::weight_parts(shape, batch);
+  DeviceArray<float> parameters(dimension * static_cast<std::size_t>(nodes)), in(count(ins)),
+      x(count(outs)), out(count(outs / 4)), d_out(count(outs / 4)), d_in(count(ins)),
+      moments(count(4 * images)), sums(count(3 * images * shape.outputs)),
+      d_weights(count(weights * nodes * parts));
+  DeviceArray<std::uint8_t> winner(count(outs / 4));
+  std::uint64_t seed = 1;
+  for (const auto* array : {&parameters, &in, &x, &d_out}) fill(table.stream, *array, seed++);
+  const Pass pass{.stream = table.stream.get(),
+                  .nodes = nodes,
+                  .batch = batch,
+                  .parameters = parameters.data(),
+                  .dimension = dimension,
+                  .precision = precision};
+  const cuda::Rows rows{.data = in.data(),
+                        .width = count(1.0 * shape.height * shape.width * shape.inputs)};
+  const std::size_t bias = count(weights), gamma = bias + static_cast<std::size_t>(shape.outputs),
+                    beta = gamma + static_cast<std::size_t>(shape.outputs);
+  const double flops = 2 * outs * shape.inputs * shape.kernel * shape.kernel;
+  const std::string name =
+      fmt::format("{}x{}, {} to {}", shape.height, shape.width, shape.inputs, shape.outputs);
+  table.row(name + ": convolution", precision, {flops, floats(ins + outs + weights * nodes)},
+            [&] { cuda::convolve(pass, shape, rows, 0, bias, x.data()); });
+  const cuda::AfterShape after{.height = shape.out_height(),
+                               .width = shape.out_width(),
+                               .channels = shape.outputs,
+                               .groups = 2,
+                               .relu = true,
+                               .pool = true};
+  const cuda::AfterMemory memory{x.data(), out.data(), winner.data(), moments.data()};
+  table.row(name + ": norm, ReLU, pool", precision, {0, floats(outs + outs / 4) + outs / 4},
+            [&] { cuda::after_convolution(pass, after, memory, gamma, beta); });
+  const std::size_t third = count(images * shape.outputs);
+  table.row(name + ": their gradient", precision, {0, floats(2 * outs + outs / 4) + outs / 4}, [&] {
+    cuda::after_convolution_gradient(pass, after, memory, gamma, d_out.data(),
+                                     {sums.data(), sums.data() + third, sums.data() + 2 * third});
+  });
+  fill(table.stream, x, 9);
+  if (!shape.by_rows())
+    table.row(name + ": inputs' gradient", precision, {flops, floats(ins + outs + weights * nodes)},
+              [&] { cuda::convolve_inputs(pass, shape, x.data(), 0, d_in.data()); });
+  table.row(name + ": weights' gradient", precision, {flops, floats(ins + outs + weights * nodes)},
+            [&] { cuda::convolve_weights(pass, shape, rows, x.data(), d_weights.data()); });
+}
+
+std::string_view precision_name(Precision precision) {
+  return precision == Precision::kFp32 ? "fp32" : precision == Precision::kTf32 ? "tf32" : "3xtf32";
+}
+
+// CIFAR-10's form and test set's size, without its files.
+LoadedData images_like_cifar() {
+  const auto half = [](std::size_t count) -> std::shared_ptr<const Dataset> {
+    std::vector<std::uint8_t> pixels(count * 3072);
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+    std::vector<float> targets(count);
+    for (std::size_t i = 0; i < count; ++i) targets[i] = static_cast<float>(i % 10);
+    return std::make_shared<Normalized>(
+        std::make_shared<ByteSamples>(3072, std::move(pixels), std::move(targets)),
+        Normalization{255, 0.5, 0.5});
+  };
+  LoadedData data{.name = "images"};
+  data.task = {.kind = Task::Kind::kImages, .shape = {3, 32, 32}, .classes = 10};
+  data.train = half(20'480);
+  data.test = half(10'000);
+  return data;
+}
+
+Learning learning_of(const LoadedData& data, std::uint32_t nodes, std::size_t steps,
+                     Precision precision) {
+  return make_learning(
+      data, partition_data(data, "iid", nodes, Random(1)),
+      {.model = parse_spec("gn-lenet"),
+       .training = {.lr = 0.01f, .batch = 8, .steps = steps},
+       .device = parse_device(fmt::format("cuda:precision={}", precision_name(precision))),
+       .backends = {&cuda_backend(), 1}});
+}
+
+double seconds_of_round(Bench& bench, const LoadedData& data, std::uint32_t nodes,
+                        std::size_t steps, Precision precision) {
+  const Learning learning = learning_of(data, nodes, steps, precision);
+  std::vector<Vector> models(nodes, learning.trainer->initial_model());
+  return bench
+      .time([&] {
+        std::vector<TrainJob> jobs;
+        for (NodeId node = 0; node < nodes; ++node)
+          jobs.push_back({node, models[node], Random(1).fork("node", node)});
+        learning.trainer->train(jobs);
+      })
+      .median_s;
+}
+
+// A step is what a round of nine takes longer than one of three, divided by six: the rest is what
+// the models take to travel.
+void bench_steps(Bench& bench, const LoadedData& data, std::uint32_t nodes, Precision precision) {
+  const double three = seconds_of_round(bench, data, nodes, 3, precision),
+               nine = seconds_of_round(bench, data, nodes, 9, precision);
+  const double step_ms = (nine - three) / 6 * 1e3;
+  bench.say(fmt::format("  {} nodes, {}: {:.3f} ms a step; a round of 3 with the copies {:.2f} ms",
+                        nodes, precision_name(precision), step_ms, three * 1e3));
+  if (nodes == 96 && precision == Precision::k3xTf32)
+    bench.limit("a step of 96 GN-LeNets on the GPU, 3xtf32", step_ms, 2.0, "ms");
+  if (nodes == 96 && precision == Precision::kTf32)
+    bench.limit("a step of 96 GN-LeNets on the GPU, tf32", step_ms, 1.0, "ms");
+  if (nodes == 1024 && precision == Precision::k3xTf32)
+    bench.limit("a step of 1,024 GN-LeNets on the GPU, 3xtf32", step_ms, 20, "ms");
+}
+
+void bench_evaluation(Bench& bench, const LoadedData& data, Precision precision) {
+  const Learning learning = learning_of(data, 96, 1, precision);
+  const Vector model = learning.trainer->initial_model();
+  std::vector<NodeId> nodes;
+  for (NodeId node = 0; node < 96; ++node) nodes.push_back(node);
+  const std::vector<std::span<const float>> models(96, model);
+  const double seconds =
+      bench.time([&] { keep(learning.evaluator->evaluate(nodes, models)[0].loss); }).median_s;
+  bench.say(fmt::format("  96 models on 10,000 images, {}: {:.3f} s", precision_name(precision),
+                        seconds));
+  if (precision == Precision::k3xTf32)
+    bench.limit("96 models on 10,000 images, 3xtf32", seconds, 0.35, "s");
+}
+
+}  // namespace
+
+void bench_gpu(Bench& bench) {
+  bench.section("our kernels on the GPU");
+  try {
+    cuda::use_gpu(0);
+  } catch (const std::invalid_argument& none) {
+    return bench.say(none.what());
+  }
+  const cuda::Stream stream;
+  const Peaks peaks = measure_peaks(stream);
+  bench.say(
+      fmt::format("peaks: {:.1f} TFLOP/s in plain float32, {:.1f} in TF32 by mma.sync, {:.2f} "
+                  "TB/s in a large copy",
+                  peaks.plain * 1e-12, peaks.tensor * 1e-12, peaks.bytes * 1e-12));
+  const std::array<ConvShape, 3> shapes = {
+      ConvShape{32, 32, 3, 32, 5}, ConvShape{16, 16, 32, 32, 5}, ConvShape{8, 8, 32, 64, 5}};
+  const std::array precisions = {Precision::kFp32, Precision::k3xTf32, Precision::kTf32};
+  for (const Precision precision : precisions) {
+    bench.say(fmt::format("GN-LeNet's kernels, 96 nodes, batch 8, {}:", precision_name(precision)));
+    KernelTable table{bench, stream, peaks};
+    for (const ConvShape& shape : shapes) bench_stage(table, 96, 8, shape, precision);
+    bench.say(fmt::format("  floor of these together: {:.3f} ms", table.floor_s * 1e3));
+  }
+  const LoadedData data = images_like_cifar();
+  for (const std::uint32_t nodes : {96u, 1024u})
+    for (const Precision precision : precisions) bench_steps(bench, data, nodes, precision);
+  for (const Precision precision : precisions) bench_evaluation(bench, data, precision);
+}
+
+}  // namespace tessera

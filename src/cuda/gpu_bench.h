@@ -1,0 +1,10 @@
+// `tessera bench gpu`.
+#pragma once
+
+#include "base/bench.h"
+
+namespace tessera {
+
+void bench_gpu(Bench& bench);
+
+}  // namespace tessera

@@ -1,0 +1,235 @@
+// Every kernel beside plain loops in double precision on the CPU. Where there is no GPU these tests
+// say so and are skipped.
+#include "cuda/kernels.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "cuda/for_tests.h"
+#include "learn/testing.h"
+
+namespace tessera::cuda {
+namespace {
+
+using Doubles = std::vector<double>;
+
+constexpr int kNodes = 3, kBatch = 5;
+
+// Floats on both sides, filled from a seed.
+class Numbers {
+ public:
+  explicit Numbers(std::size_t size, std::uint64_t seed)
+      : host(testing::normals(size, Random(seed))), device_(size) {
+    send();
+  }
+  void send() const {
+    require(cudaMemcpy(device_.data(), host.data(), host.size() * sizeof(float),
+                       cudaMemcpyHostToDevice),
+            "a copy");
+  }
+  float* device() const { return device_.data(); }
+  Vector back() const {
+    Vector values(host.size());
+    require(cudaMemcpy(values.data(), device_.data(), values.size() * sizeof(float),
+                       cudaMemcpyDeviceToHost),
+            "a copy");
+    return values;
+  }
+
+  Vector host;
+
+ private:
+  DeviceArray<float> device_;
+};
+
+// Root mean square of the difference, as a fraction of that of `wanted`.
+double error_of(const Vector& got, const Doubles& wanted) {
+  double gap = 0, scale = 1e-300;
+  EXPECT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    gap += (double{got[i]} - wanted[i]) * (double{got[i]} - wanted[i]);
+    scale += wanted[i] * wanted[i];
+  }
+  return std::sqrt(gap / scale);
+}
+
+// A convolution of every node's batch with weights in the kernels' order.
+struct Convolutions {
+  explicit Convolutions(const ConvShape& chosen)
+      : shape(chosen),
+        in(images(shape.height * shape.width * shape.inputs), 1),
+        d_out(images(shape.out_height() * shape.out_width() * shape.outputs), 2),
+        parameters(static_cast<std::size_t>(kNodes) * dimension(), 3) {
+    if (shape.by_rows()) clear_filling_rows();
+  }
+
+  // By rows, what fills up a segment is zero.
+  void clear_filling_rows() {
+    for (int node = 0; node < kNodes; ++node)
+      for (int row = 0; row < shape.rows(); ++row)
+        if (row % shape.length() >= shape.kernel * shape.inputs)
+          std::fill_n(
+              parameters.host.begin() + static_cast<std::ptrdiff_t>(weight_at(node * kBatch, row)),
+              shape.outputs, 0.0f);
+    parameters.send();
+  }
+
+  static std::size_t images(int width) { return static_cast<std::size_t>(kNodes * kBatch * width); }
+  std::size_t dimension() const {
+    return static_cast<std::size_t>((shape.rows() + 1) * shape.outputs);
+  }
+  Pass pass(Precision precision) const {
+    return {.nodes = kNodes,
+            .batch = kBatch,
+            .parameters = parameters.device(),
+            .dimension = dimension(),
+            .precision = precision};
+  }
+  Rows rows() const {
+    return {.data = in.device(),
+            .width = static_cast<std::size_t>(shape.height * shape.width * shape.inputs)};
+  }
+
+  // visit(image, out pixel's number, in pixel's number, row of the weights of its first channel).
+  using Visit = std::function<void(int, int, int, int)>;
+  void for_taps(const Visit& visit) const {
+    const int pad = shape.kernel / 2;
+    for (int image = 0; image < kNodes * kBatch; ++image)
+      for (int y = 0; y < shape.out_height(); ++y)
+        for (int x = 0; x < shape.out_width(); ++x)
+          for (int ky = 0; ky < shape.kernel; ++ky)
+            for (int kx = 0; kx < shape.kernel; ++kx) {
+              const int in_y = y * shape.stride + ky - pad, in_x = x * shape.stride + kx - pad;
+              if (in_y < 0 || in_x < 0 || in_y >= shape.height || in_x >= shape.width) continue;
+              const int row = shape.by_rows() ? ky * shape.length() + kx * shape.inputs
+                                              : (ky * shape.kernel + kx) * shape.length();
+              visit(image, y * shape.out_width() + x, in_y * shape.width + in_x, row);
+            }
+  }
+  std::size_t in_at(int image, int pixel) const {
+    return static_cast<std::size_t>((image * shape.height * shape.width + pixel) * shape.inputs);
+  }
+  std::size_t out_at(int image, int pixel) const {
+    return static_cast<std::size_t>((image * shape.out_height() * shape.out_width() + pixel) *
+                                    shape.outputs);
+  }
+  std::size_t weight_at(int image, int row) const {
+    return static_cast<std::size_t>(image / kBatch) * dimension() +
+           static_cast<std::size_t>(row * shape.outputs);
+  }
+  // The three of a tap: body(in, weight, out), as places in the arrays.
+  void for_products(const std::function<void(std::size_t, std::size_t, std::size_t)>& body) const {
+    for_taps([&](int image, int out_pixel, int in_pixel, int row) {
+      for (int c = 0; c < shape.inputs; ++c)
+        for (int o = 0; o < shape.outputs; ++o)
+          body(in_at(image, in_pixel) + static_cast<std::size_t>(c),
+               weight_at(image, row + c) + static_cast<std::size_t>(o),
+               out_at(image, out_pixel) + static_cast<std::size_t>(o));
+    });
+  }
+
+  ConvShape shape;
+  Numbers in, d_out, parameters;
+};
+
+struct ConvErrors {
+  double forward = 0, inputs = 0, weights = 0;
+};
+
+double forward_error(const Convolutions& all, Precision precision) {
+  const ConvShape& shape = all.shape;
+  Doubles wanted(all.d_out.host.size());
+  const auto bias = static_cast<std::size_t>(shape.rows() * shape.outputs);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::size_t image =
+        i / static_cast<std::size_t>(shape.out_height() * shape.out_width() * shape.outputs);
+    wanted[i] = double{all.parameters.host[image / kBatch * all.dimension() + bias +
+                                           i % static_cast<std::size_t>(shape.outputs)]};
+  }
+  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
+    wanted[out] += double{all.in.host[in]} * double{all.parameters.host[weight]};
+  });
+  const Numbers out(wanted.size(), 4);
+  convolve(all.pass(precision), shape, all.rows(), 0, bias, out.device());
+  return error_of(out.back(), wanted);
+}
+
+double inputs_error(const Convolutions& all, Precision precision) {
+  Doubles wanted(all.in.host.size());
+  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
+    wanted[in] += double{all.d_out.host[out]} * double{all.parameters.host[weight]};
+  });
+  const Numbers d_in(wanted.size(), 5);
+  convolve_inputs(all.pass(precision), all.shape, all.d_out.device(), 0, d_in.device());
+  return error_of(d_in.back(), wanted);
+}
+
+double weights_error(const Convolutions& all, Precision precision) {
+  const auto size = static_cast<std::size_t>(all.shape.rows() * all.shape.outputs);
+  Doubles wanted(kNodes * size);
+  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
+    wanted[weight / all.dimension() * size + weight % all.dimension()] +=
+        double{all.in.host[in]} * double{all.d_out.host[out]};
+  });
+  const auto parts = static_cast<std::size_t>(weight_parts(all.shape, kBatch));
+  const Numbers d_weights(kNodes * parts * size, 6);
+  convolve_weights(all.pass(precision), all.shape, all.rows(), all.d_out.device(),
+                   d_weights.device());
+  const Vector got = d_weights.back();
+  Vector sums(wanted.size());
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t part = 0; part < parts; ++part)
+      sums[i] += got[(i / size * parts + part) * size + i % size];
+  return error_of(sums, wanted);
+}
+
+// Tiles of one image and of several, odd sizes, strides, channels by taps and by rows.
+const std::vector<ConvShape> kShapes = {
+    {32, 32, 3, 32, 5},   {16, 16, 32, 32, 5},  {8, 8, 32, 64, 5},   {28, 28, 1, 16, 5},
+    {9, 9, 16, 32, 3, 2}, {9, 9, 16, 32, 1, 2}, {7, 7, 16, 16, 3},   {21, 21, 32, 32, 3},
+    {5, 5, 48, 16, 3},    {84, 84, 3, 32, 3},   {4, 6, 64, 64, 3, 2}};
+
+std::string name_of(const ConvShape& s) {
+  return fmt::format("{}x{}, {} to {}, kernel {}, stride {}", s.height, s.width, s.inputs,
+                     s.outputs, s.kernel, s.stride);
+}
+
+TEST(CudaKernels, ConvolveAsPlainLoopsDo) {
+  SKIP_WITHOUT_GPU();
+  for (const ConvShape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    const Convolutions all(shape);
+    for (const Precision precision : {Precision::kFp32, Precision::k3xTf32}) {
+      EXPECT_LT(forward_error(all, precision), 2e-6);
+      if (!shape.by_rows()) {
+        EXPECT_LT(inputs_error(all, precision), 2e-6);
+      }
+      EXPECT_LT(weights_error(all, precision), 2e-6);
+    }
+    EXPECT_LT(forward_error(all, Precision::kTf32), 1e-3);
+    if (!shape.by_rows()) {
+      EXPECT_LT(inputs_error(all, Precision::kTf32), 1e-3);
+    }
+    EXPECT_LT(weights_error(all, Precision::kTf32), 1e-3);
+  }
+}
+
+// The reason 3xtf32 is the default: against double precision it errs no more than plain float32.
+TEST(CudaKernels, ThreeTf32ProductsAreAsExactAsFloat32) {
+  SKIP_WITHOUT_GPU();
+  for (const ConvShape& shape : {ConvShape{16, 16, 32, 32, 5}, ConvShape{8, 8, 32, 64, 5}}) {
+    const Convolutions all(shape);
+    for (const auto error : {forward_error, inputs_error, weights_error}) {
+      const double plain = error(all, Precision::kFp32), three = error(all, Precision::k3xTf32);
+      fmt::print("{}: fp32 {:.3g}, 3xtf32 {:.3g}, tf32 {:.3g}\n", name_of(shape), plain, three,
+                 error(all, Precision::kTf32));
+      EXPECT_LE(three, plain) << name_of(shape);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::cuda

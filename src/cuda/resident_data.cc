@@ -1,0 +1,43 @@
+#include "cuda/resident_data.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/threads.h"
+
+namespace tessera::cuda {
+namespace {
+
+// From [channel][pixel] to [pixel][channel].
+void turn(std::span<const float> image, std::size_t channels, std::span<float> to) {
+  const std::size_t pixels = image.size() / channels;
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t p = 0; p < pixels; ++p) to[p * channels + c] = image[c * pixels + p];
+}
+
+}  // namespace
+
+ResidentData::ResidentData(const Dataset& dataset, const Task& task)
+    : width_(task.features()), features_(dataset.size() * width_), targets_(dataset.size()) {
+  // In pieces, so that the floats of a large set are never in the host's memory all at once.
+  constexpr std::size_t kPiece = 4096;
+  const std::size_t channels = task.kind == Task::Kind::kImages ? task.shape[0] : 1;
+  Workers workers(0);
+  std::vector<float> features(std::min(kPiece, dataset.size()) * width_), targets(dataset.size());
+  for (std::size_t start = 0; start < dataset.size(); start += kPiece) {
+    const std::size_t count = std::min(kPiece, dataset.size() - start);
+    workers.for_each(count, [&](std::size_t i) {
+      std::vector<float> image(width_);
+      targets[start + i] = dataset.get(start + i, image);
+      turn(image, channels, std::span(features).subspan(i * width_, width_));
+    });
+    require(cudaMemcpy(features_.data() + start * width_, features.data(),
+                       count * width_ * sizeof(float), cudaMemcpyHostToDevice),
+            "loading the data");
+  }
+  require(cudaMemcpy(targets_.data(), targets.data(), targets.size() * sizeof(float),
+                     cudaMemcpyHostToDevice),
+          "loading the data");
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,130 @@
+// Kernels that walk over whole rows: nodes' vectors between PyTorch's order and ours, SGD, sums of
+// activations, means over pixels.
+#include "cuda/kernels.h"
+#include "cuda/launch.cuh"
+
+namespace tessera::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void gather_kernel(const std::uint32_t* map, std::size_t from_width, const float* from,
+                              std::size_t to_width, float* to) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= to_width) return;
+  const std::uint32_t at = map[i];
+  to[blockIdx.y * to_width + i] = at == kNowhere ? 0 : from[blockIdx.y * from_width + at];
+}
+
+__device__ float descended(const Descent& descent, float d, float w, float* velocity) {
+  if (descent.weight_decay != 0) d = fmaf(descent.weight_decay, w, d);
+  if (descent.momentum != 0) d = *velocity = fmaf(descent.momentum, *velocity, d);
+  return w - descent.lr * d;
+}
+
+// A thread takes four numbers; where a tensor ends, some of them are no numbers of it.
+__global__ void descend_kernel(Descent descent, const Gradient* gradients, std::size_t dimension,
+                               float* parameters, float* velocities) {
+  const Gradient gradient = gradients[blockIdx.x];
+  const std::size_t first = 4 * threadIdx.x;
+  const float* const parts = gradient.parts + blockIdx.y * gradient.node_stride + first;
+  const std::size_t at = blockIdx.y * dimension + gradient.first + first;
+  const bool whole = gradient.part_stride % 4 == 0 && first + 4 <= gradient.size;
+  float d[4] = {};
+  for (int part = 0; whole && part < gradient.count; ++part) {
+    const float4 four = *reinterpret_cast<const float4*>(parts + part * gradient.part_stride);
+    d[0] += four.x;
+    d[1] += four.y;
+    d[2] += four.z;
+    d[3] += four.w;
+  }
+  for (int i = 0; i < 4 && first + i < gradient.size; ++i) {
+    for (int part = 0; !whole && part < gradient.count; ++part)
+      d[i] += parts[part * gradient.part_stride + i];
+    parameters[at + i] = descended(descent, d[i], parameters[at + i], velocities + at + i);
+  }
+}
+
+__global__ void add_kernel(std::size_t count, const float* a, const float* b, bool relu,
+                           float* out) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const float sum = a[i] + b[i];
+  out[i] = relu && sum <= 0 ? 0 : sum;
+}
+
+__global__ void mask_kernel(std::size_t count, const float* out, float* d_out) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < count && out[i] <= 0) d_out[i] = 0;
+}
+
+__global__ void mean_kernel(std::size_t count, int pixels, int channels, const float* in,
+                            float* out) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const float* const from = in + i / channels * pixels * channels + i % channels;
+  float sum = 0;
+  for (int pixel = 0; pixel < pixels; ++pixel) sum += from[pixel * channels];
+  out[i] = sum / static_cast<float>(pixels);
+}
+
+__global__ void mean_gradient_kernel(std::size_t count, int pixels, int channels,
+                                     const float* d_out, float* d_in) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const std::size_t image = i / channels / pixels;
+  d_in[i] = d_out[image * channels + i % channels] / static_cast<float>(pixels);
+}
+
+std::size_t numbers(const Pass& pass, std::size_t width) {
+  return static_cast<std::size_t>(pass.nodes) * pass.batch * width;
+}
+
+}  // namespace
+
+void gather(cudaStream_t stream, int nodes, const std::uint32_t* map, std::size_t from_width,
+            const float* from, std::size_t to_width, float* to) {
+  launch(gather_kernel, dim3(blocks_for(to_width, kThreads), nodes), kThreads, 0, stream, map,
+         from_width, from, to_width, to);
+}
+
+void descend(const Pass& pass, const Descent& descent, const Gradient* gradients, int count,
+             float* parameters, float* velocities) {
+  static_assert(kDescentPiece == 4 * kThreads);
+  launch(descend_kernel, dim3(count, pass.nodes), kThreads, 0, pass.stream, descent, gradients,
+         pass.dimension, parameters, velocities);
+}
+
+void add_rows(const Pass& pass, std::size_t width, const float* a, const float* b, bool relu,
+              float* out) {
+  const std::size_t count = numbers(pass, width);
+  launch(add_kernel, dim3(blocks_for(count, kThreads)), kThreads, 0, pass.stream, count, a, b, relu,
+         out);
+}
+
+void mask_rows(const Pass& pass, std::size_t width, const float* out, float* d_out) {
+  const std::size_t count = numbers(pass, width);
+  launch(mask_kernel, dim3(blocks_for(count, kThreads)), kThreads, 0, pass.stream, count, out,
+         d_out);
+}
+
+void copy_rows(const Pass& pass, std::size_t width, const float* from, float* to) {
+  require(cudaMemcpyAsync(to, from, sizeof(float) * numbers(pass, width), cudaMemcpyDeviceToDevice,
+                          pass.stream),
+          "a copy");
+}
+
+void mean_pool(const Pass& pass, int pixels, int channels, const float* in, float* out) {
+  const std::size_t count = numbers(pass, channels);
+  launch(mean_kernel, dim3(blocks_for(count, kThreads)), kThreads, 0, pass.stream, count, pixels,
+         channels, in, out);
+}
+
+void mean_pool_gradient(const Pass& pass, int pixels, int channels, const float* d_out,
+                        float* d_in) {
+  const std::size_t count = numbers(pass, static_cast<std::size_t>(pixels) * channels);
+  launch(mean_gradient_kernel, dim3(blocks_for(count, kThreads)), kThreads, 0, pass.stream, count,
+         pixels, channels, d_out, d_in);
+}
+
+}  // namespace tessera::cuda

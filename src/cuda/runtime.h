@@ -1,0 +1,74 @@
+// A GPU as this folder uses it: memory, pinned memory, a stream. What goes wrong on it is said in
+// one line, with a remedy where there is one.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace tessera::cuda {
+
+// Throws std::runtime_error, which names what was being done.
+void require(cudaError_t outcome, std::string_view what);
+
+// Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none.
+void use_gpu(int index);
+std::uint64_t gpu_memory_bytes();
+
+// Memory on the device, or pinned memory of the host that the device copies from and to by itself.
+enum class Where { kDevice, kHost };
+
+void* allocate_bytes(Where where, std::size_t bytes);
+void free_bytes(Where where, void* memory) noexcept;
+
+template <typename T, Where kWhere>
+class Array {
+ public:
+  Array() = default;
+  explicit Array(std::size_t size)
+      : memory_(static_cast<T*>(allocate_bytes(kWhere, size * sizeof(T)))), size_(size) {}
+  // Grows, and forgets what was there.
+  void fit(std::size_t size) {
+    if (size <= size_) return;
+    memory_.reset();
+    *this = Array(size);
+  }
+  T* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) const { return memory_.get()[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { free_bytes(kWhere, memory); }
+  };
+  std::unique_ptr<T, Free> memory_;
+  std::size_t size_ = 0;
+};
+template <typename T>
+using DeviceArray = Array<T, Where::kDevice>;
+template <typename T>
+using HostArray = Array<T, Where::kHost>;
+
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  // All three are done in the order they are asked for; wait() for all so far.
+  void upload(void* device, const void* host, std::size_t bytes) const;
+  void download(void* host, const void* device, std::size_t bytes) const;
+  void clear(void* device, std::size_t bytes) const;
+  void wait() const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,223 @@
+#include "cuda/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "base/check.h"
+#include "base/threads.h"
+#include "cuda/net.h"
+#include "cuda/resident_data.h"
+
+namespace tessera::cuda {
+namespace {
+
+// The same memory on both sides.
+template <typename T>
+struct Mirrored {
+  HostArray<T> host{};
+  DeviceArray<T> device{};
+  void fit(std::size_t size) {
+    host.fit(size);
+    device.fit(size);
+  }
+};
+
+// One chunk in flight: its jobs, and memory that is kept from round to round.
+struct Chunk {
+  std::span<TrainJob> jobs{};
+  Mirrored<float> rows{};             // Models; with momentum, velocities below them.
+  Mirrored<std::uint32_t> samples{};  // [step][node][batch]: rows of the resident data.
+  Mirrored<float> weights{};          // Likewise: one over the batch's size, or zero.
+  Mirrored<float> losses{};           // [node]
+  DeviceArray<float> working{};       // The rows in the net's order.
+  std::unique_ptr<CudaNet> net{};
+  Stream stream{};
+};
+
+class CudaTrainer final : public Trainer {
+ public:
+  explicit CudaTrainer(TrainerParts parts)
+      : parts_(std::move(parts)),
+        data_(*parts_.train, parts_.model.task),
+        chunk_nodes_(nodes_in_chunk()) {
+    if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
+  }
+
+  std::size_t dimension() const override { return parts_.initial.size(); }
+  Vector initial_model() const override { return parts_.initial; }
+  std::vector<std::uint32_t> tensors() const override { return parts_.model.tensors(); }
+  void fields(Archive& archive) override {
+    for (Vector& velocity : velocities_) archive(velocity);
+  }
+
+  void train(std::span<TrainJob> cohort) override {
+    require(cudaSetDevice(parts_.device.index), "taking it");
+    // What fits at once is halved all the same when that leaves enough to do: one half travels
+    // while the other computes.
+    const std::size_t half = std::max(kHalfMin, (cohort.size() + 1) / 2);
+    const std::size_t together = std::min(chunk_nodes_, half);
+    for (std::size_t start = 0, turn = 0; start < cohort.size(); start += together, ++turn) {
+      Chunk& chunk = chunks_[turn % chunks_.size()];
+      finish(chunk);
+      begin(chunk, cohort.subspan(start, std::min(together, cohort.size() - start)));
+    }
+    for (Chunk& chunk : chunks_) finish(chunk);
+  }
+
+ private:
+  static constexpr std::size_t kHalfMin = 24;
+
+  bool momentum() const { return !velocities_.empty(); }
+  std::size_t nodes_in_chunk() const;
+  void allocate(Chunk& chunk, std::size_t nodes) const;
+  void draw(Chunk& chunk) const;
+  void begin(Chunk& chunk, std::span<TrainJob> jobs);
+  void run_steps(Chunk& chunk) const;
+  void finish(Chunk& chunk);
+
+  TrainerParts parts_;
+  Workers workers_{0};
+  ResidentData data_;
+  std::size_t chunk_nodes_;
+  std::array<Chunk, 2> chunks_;
+  std::vector<Vector> velocities_;
+};
+
+// Two chunks are in flight, so each may take half.
+std::size_t CudaTrainer::nodes_in_chunk() const {
+  if (parts_.device.chunk > 0) return parts_.device.chunk;
+  const std::size_t rows = parts_.sgd.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
+  const std::size_t bytes = CudaNet::bytes_for(parts_.model, {1, parts_.sgd.batch, true}) +
+                            rows * parts_.model.dimension() * sizeof(float);
+  const std::uint64_t fit = memory_for(parts_.device) / 2 / bytes;
+  if (fit == 0)
+    throw std::invalid_argument(
+        fmt::format("device: a node of {} takes {:.1f} MiB of the GPU's memory with batches of {}, "
+                    "and there is "
+                    "less: raise memory= or take smaller batches",
+                    parts_.model.name, static_cast<double>(bytes) / 0x1p20, parts_.sgd.batch));
+  return static_cast<std::size_t>(fit);
+}
+
+void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
+  const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
+  if (!chunk.net)
+    chunk.net = std::make_unique<CudaNet>(parts_.model, NetSize{most, parts_.sgd.batch, true});
+  const std::size_t rows = momentum() ? 2 * nodes : nodes;
+  const std::size_t drawn = parts_.sgd.steps * nodes * parts_.sgd.batch;
+  chunk.rows.fit(rows * dimension());
+  chunk.working.fit(rows * chunk.net->dimension());
+  chunk.samples.fit(drawn);
+  chunk.weights.fit(drawn);
+  chunk.losses.fit(nodes);
+}
+
+// Nodes with fewer samples than a batch fill it up with samples that weigh nothing.
+void CudaTrainer::draw(Chunk& chunk) const {
+  const std::size_t nodes = chunk.jobs.size(), batch = parts_.sgd.batch;
+  std::fill_n(chunk.weights.host.data(), parts_.sgd.steps * nodes * batch, 0.0f);
+  std::fill_n(chunk.samples.host.data(), parts_.sgd.steps * nodes * batch, 0u);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    TrainJob& job = chunk.jobs[node];
+    CHECK(job.model.size() == dimension());
+    CHECK(job.node < parts_.node_samples.size());
+    const Indices& own = parts_.node_samples[job.node];
+    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.sgd, job.random);
+    for (std::size_t step = 0; step < steps.size(); ++step)
+      for (std::size_t i = 0; i < steps[step].size(); ++i) {
+        const std::size_t at = (step * nodes + node) * batch + i;
+        chunk.samples.host[at] = own[steps[step][i]];
+        chunk.weights.host[at] = 1.0f / static_cast<float>(steps[step].size());
+      }
+  }
+}
+
+void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
+  allocate(chunk, jobs.size());
+  chunk.jobs = jobs;
+  draw(chunk);
+  // A hundred small models are a lot of memory to move: all cores move it.
+  workers_.for_each(jobs.size(), [&](std::size_t i) {
+    float* const rows = chunk.rows.host.data();
+    std::copy(jobs[i].model.begin(), jobs[i].model.end(), rows + i * dimension());
+    if (!momentum()) return;
+    Vector& velocity = velocities_[jobs[i].node];
+    velocity.resize(dimension());
+    std::copy(velocity.begin(), velocity.end(), rows + (jobs.size() + i) * dimension());
+  });
+  const auto upload = [&](const auto& mirrored, std::size_t count) {
+    chunk.stream.upload(mirrored.device.data(), mirrored.host.data(),
+                        count * sizeof(mirrored.host[0]));
+  };
+  const std::size_t drawn = parts_.sgd.steps * jobs.size() * parts_.sgd.batch;
+  const std::size_t rows = momentum() ? 2 * jobs.size() : jobs.size();
+  upload(chunk.samples, drawn);
+  upload(chunk.weights, drawn);
+  upload(chunk.rows, rows * dimension());
+  run_steps(chunk);
+  chunk.stream.download(chunk.rows.host.data(), chunk.rows.device.data(),
+                        rows * dimension() * sizeof(float));
+  chunk.stream.download(chunk.losses.host.data(), chunk.losses.device.data(),
+                        jobs.size() * sizeof(float));
+}
+
+// Leaves the trained rows and the mean loss of each node on the device.
+void CudaTrainer::run_steps(Chunk& chunk) const {
+  CudaNet& net = *chunk.net;
+  const std::size_t nodes = chunk.jobs.size(), rows = momentum() ? 2 * nodes : nodes;
+  float* const velocities = momentum() ? chunk.working.data() + nodes * net.dimension() : nullptr;
+  const Pass pass{.stream = chunk.stream.get(),
+                  .nodes = static_cast<int>(nodes),
+                  .batch = static_cast<int>(parts_.sgd.batch),
+                  .parameters = chunk.working.data(),
+                  .dimension = net.dimension(),
+                  .precision = parts_.device.precision};
+  chunk.stream.clear(chunk.losses.device.data(), nodes * sizeof(float));
+  net.arrange(chunk.stream, rows, chunk.rows.device.data(), chunk.working.data());
+  for (std::size_t step = 0; step < parts_.sgd.steps; ++step) {
+    const std::size_t first = step * nodes * parts_.sgd.batch;
+    const Rows samples = data_.rows(chunk.samples.device.data() + first, parts_.sgd.batch);
+    net.forward(pass, samples);
+    loss_and_gradient(pass,
+                      {.classes = static_cast<int>(parts_.model.task.classes),
+                       .targets = data_.targets(),
+                       .chosen = samples.chosen,
+                       .weights = chunk.weights.device.data() + first,
+                       .share = 1 / static_cast<float>(parts_.sgd.steps)},
+                      net.outputs(), net.d_outputs(), chunk.losses.device.data());
+    net.backward(pass, samples);
+    net.descend(pass, {parts_.sgd.lr, parts_.sgd.momentum, parts_.sgd.weight_decay},
+                chunk.working.data(), velocities);
+  }
+  net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());
+}
+
+void CudaTrainer::finish(Chunk& chunk) {
+  if (chunk.jobs.empty()) return;
+  chunk.stream.wait();
+  workers_.for_each(chunk.jobs.size(), [&](std::size_t i) {
+    TrainJob& job = chunk.jobs[i];
+    const float* const rows = chunk.rows.host.data();
+    std::copy_n(rows + i * dimension(), dimension(), job.model.begin());
+    job.loss = chunk.losses.host[i];
+    if (momentum())
+      std::copy_n(rows + (chunk.jobs.size() + i) * dimension(), dimension(),
+                  velocities_[job.node].begin());
+  });
+  chunk.jobs = {};
+}
+
+}  // namespace
+
+std::uint64_t memory_for(const DeviceOptions& device) {
+  return device.memory_bytes > 0 ? device.memory_bytes : gpu_memory_bytes() / 2;
+}
+
+std::unique_ptr<Trainer> make_trainer(TrainerParts parts) {
+  return std::make_unique<CudaTrainer>(std::move(parts));
+}
+
+}  // namespace tessera::cuda

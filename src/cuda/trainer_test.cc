@@ -1,0 +1,116 @@
+// Whole rounds and evaluations beside the CPU layers.
+#include "cuda/trainer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cuda/backend.h"
+#include "cuda/for_tests.h"
+#include "cuda/layer.h"
+#include "learn/testing_world.h"
+
+namespace tessera::cuda {
+namespace {
+
+using testing::LearningWorld;
+
+LearningWorld world_of(const Task& task) {
+  LearningWorld world(task);
+  world.backends = {&cuda_backend(), 1};
+  return world;
+}
+
+bool has_kernels(const testing::Case& c) {
+  return missing_in(build_model(c.spec, c.task).layers).empty();
+}
+
+TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
+  SKIP_WITHOUT_GPU();
+  for (const testing::Case& c : testing::small_cases()) {
+    if (!has_kernels(c)) continue;
+    for (const char* training : {"sgd:lr=0.02,batch=4,steps=3",
+                                 "sgd:lr=0.01,batch=4,steps=2,momentum=0.9,weight_decay=0.001"})
+      for (const char* device : {"cuda:precision=fp32", "cuda", "cuda:chunk=2"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", c.spec, training, device));
+        LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
+        const Learning on_cpu = cpu.learning(c.spec, training, "cpu");
+        const Learning on_gpu = gpu.learning(c.spec, training, device);
+        const std::vector<float> wanted = cpu.run(*on_cpu.trainer, 2);
+        const std::vector<float> losses = gpu.run(*on_gpu.trainer, 2);
+        for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], wanted[i], 1e-4);
+        EXPECT_LT(largest_gap(gpu, cpu), 1e-4);
+        const std::vector<Score> scores = gpu.scores(*on_gpu.evaluator);
+        const std::vector<Score> expected = cpu.scores(*on_cpu.evaluator);
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+          EXPECT_NEAR(scores[i].loss, expected[i].loss, 1e-3);
+          EXPECT_NEAR(scores[i].accuracy, expected[i].accuracy, 0.006);
+        }
+      }
+  }
+}
+
+TEST(CudaTrainer, RepeatsBitForBit) {
+  SKIP_WITHOUT_GPU();
+  for (const testing::Case& c : testing::small_cases()) {
+    if (!has_kernels(c)) continue;
+    SCOPED_TRACE(c.spec);
+    LearningWorld first = world_of(c.task), second = world_of(c.task);
+    const std::string_view training = "sgd:lr=0.02,batch=4,steps=3,momentum=0.9";
+    const Learning one = first.learning(c.spec, training, "cuda");
+    const Learning other = second.learning(c.spec, training, "cuda:chunk=2");
+    EXPECT_EQ(first.run(*one.trainer, 3), second.run(*other.trainer, 3));
+    EXPECT_EQ(first.models, second.models);
+    const std::vector<Score> a = first.scores(*one.evaluator), b = second.scores(*other.evaluator);
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].accuracy, b[i].accuracy);
+  }
+}
+
+TEST(CudaTrainer, DivergenceIsScored) {
+  SKIP_WITHOUT_GPU();
+  LearningWorld world = world_of(testing::images(3, 16, 10));
+  expect_divergence_is_scored(world, "gn-lenet", "cuda");
+}
+
+TEST(CudaTrainer, EvaluatesOwnSamples) {
+  SKIP_WITHOUT_GPU();
+  LearningWorld world = world_of(testing::images(1, 13, 10));
+  for (std::uint32_t node = 0; node < testing::kNodes; ++node)
+    world.partition.test.push_back({node * 3, node * 3 + 1, node * 100 + 7});
+  world.partition.test[4].resize(1);
+  const Learning cpu = world.learning("cnn28", "sgd", "cpu"),
+                 gpu = world.learning("cnn28", "sgd", "cuda");
+  world.run(*cpu.trainer, 1);
+  const std::vector<Score> wanted = world.scores(*cpu.evaluator),
+                           got = world.scores(*gpu.evaluator);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_NEAR(got[i].loss, wanted[i].loss, 1e-4);
+    EXPECT_EQ(got[i].accuracy, wanted[i].accuracy);
+  }
+}
+
+TEST(CudaTrainer, TooLittleMemoryIsSaid) {
+  SKIP_WITHOUT_GPU();
+  const LearningWorld world = world_of(testing::images(3, 16, 10));
+  EXPECT_THROW(world.learning("gn-lenet", "sgd", "cuda:memory=4KiB"), std::invalid_argument);
+}
+
+TEST(CudaTrainer, AGpuThatIsNotThereIsRefusedInPlainWords) {
+  const LearningWorld world = world_of(testing::images(1, 13, 10));
+  try {
+    world.learning("cnn28", "sgd", "cuda:index=1000");
+    FAIL();
+  } catch (const std::invalid_argument& refused) {
+    const std::string_view said = refused.what();
+    EXPECT_TRUE(said.starts_with("device: ")) << said;
+  }
+}
+
+// Without LibTorch there is nobody else to take it.
+TEST(CudaTrainer, ModelsWithoutKernelsAreLeftToLibTorch) {
+  const LearningWorld world = world_of(testing::tokens(5, 11));
+  EXPECT_EQ(missing_in(build_model("lstm", world.data.task).layers), "embeddings");
+  EXPECT_THROW(world.learning("lstm", "sgd", "cuda"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera::cuda
