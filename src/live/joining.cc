@@ -28,6 +28,11 @@ double distance(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(squared_distance(a, b));
 }
 
+// The smallest of messages takes its place.
+std::size_t held_by(const Incoming& incoming) {
+  return incoming.bytes.size() + sizeof(Incoming);
+}
+
 }  // namespace
 
 std::string_view refusal_of(Joining::Verdict verdict) {
@@ -101,13 +106,26 @@ std::optional<ModelOffer> Joining::answer(NodeId from, const ModelRequest& reque
 }
 
 void Joining::keep(Incoming incoming) {
-  kept_bytes_ += incoming.bytes.size();
+  kept_bytes_ += held_by(incoming);
+  kept_bytes_of_[incoming.from] += held_by(incoming);
   kept_.push_back(std::move(incoming));
-  for (; kept_bytes_ > kKeptBytesMax; kept_.pop_front()) kept_bytes_ -= kept_.front().bytes.size();
+  while (kept_bytes_ > kKeptBytesMax) forget_one_kept();
+}
+
+// The oldest of whoever has the most: who floods us pushes out what is its own.
+void Joining::forget_one_kept() {
+  std::size_t most = 0;
+  for (const auto& [from, bytes] : kept_bytes_of_) most = std::max(most, bytes);
+  const auto oldest = std::ranges::find_if(
+      kept_, [&](const Incoming& incoming) { return kept_bytes_of_[incoming.from] == most; });
+  kept_bytes_ -= held_by(*oldest);
+  kept_bytes_of_[oldest->from] -= held_by(*oldest);
+  kept_.erase(oldest);
 }
 
 std::deque<Incoming> Joining::take_kept() {
   kept_bytes_ = 0;
+  kept_bytes_of_.clear();
   return std::exchange(kept_, {});
 }
 

@@ -50,9 +50,9 @@ class Joining {
   std::optional<ModelOffer> answer(NodeId from, const ModelRequest& request, Round rounds,
                                    const Vector& model);
 
-  // What a node that begins hears first, the newest 64 MiB of it: what came before it was started
-  // and, where a protocol waits for every share, what came since the checkpoint it goes back to. No
-  // peer would tell it again.
+  // What a node that begins hears first: what came before it was started and, where a protocol
+  // waits for every share, what came since the checkpoint it goes back to. No peer would tell it
+  // again. 64 MiB at most; then the oldest of the peer that has the most is forgotten.
   void keep(Incoming incoming);
   std::deque<Incoming> take_kept();
   void forget_kept() { (void)take_kept(); }
@@ -60,6 +60,8 @@ class Joining {
   std::uint64_t adoptions() const { return adoptions_; }
 
  private:
+  void forget_one_kept();
+
   Transport& transport_;
   std::vector<NodeId> helpers_;
   Round far_behind_;
@@ -68,6 +70,7 @@ class Joining {
   std::map<NodeId, Instant> answered_;  // Whom we helped, and when.
   std::deque<Incoming> kept_;
   std::size_t kept_bytes_ = 0;
+  std::map<NodeId, std::size_t> kept_bytes_of_;  // By sender.
   std::uint64_t adoptions_ = 0;
 };
 

@@ -116,5 +116,19 @@ TEST_F(JoiningTest, KeepsTheNewestOfWhatCameTooEarly) {
   EXPECT_TRUE(joining_.take_kept().empty());
 }
 
+// Others' shares, which came first, stay; large messages or small, the memory is the same.
+TEST_F(JoiningTest, WhoFloodsPushesOutItsOwnOnly) {
+  for (const std::size_t bytes : {std::size_t{3} << 20, std::size_t{1000}}) {
+    for (NodeId from = 1; from <= 3; ++from) joining_.keep({from, Bytes(8 << 20)});
+    for (std::size_t i = 0; i < (100u << 20) / bytes; ++i) joining_.keep({4, Bytes(bytes)});
+    const std::deque<Incoming> kept = joining_.take_kept();
+    std::size_t held = 0;
+    for (const Incoming& incoming : kept) held += incoming.bytes.size();
+    EXPECT_LE(held, 64u << 20);
+    EXPECT_GE(held, 59u << 20);
+    for (NodeId from = 1; from <= 3; ++from) EXPECT_EQ(kept[from - 1].from, from);
+  }
+}
+
 }  // namespace
 }  // namespace tessera
