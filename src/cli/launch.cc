@@ -39,7 +39,7 @@ struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
   std::string out{}, nemesis{};
   std::uint32_t processes = 0;
-  ClusterOptions cluster{.checkpoint = "10s", .linger = "30s"};
+  ClusterOptions cluster{.checkpoint = "10s", .gather = "10s", .linger = "30s"};
   bool restart = false, resume = false, overwrite = false, quiet = false, collect = false;
   std::string command{};
 };
@@ -128,7 +128,8 @@ void refuse_wrong_settings(const Plan& plan, const Arguments& arguments) {
   TransportOptions link;
   apply_link_options(cluster.link, link);
   if (!plan.faults.hostile().empty()) refuse_omniscient(plan.faults.attack());
-  for (const std::string* time : {&cluster.checkpoint, &cluster.linger, &cluster.pace})
+  for (const std::string* time :
+       {&cluster.checkpoint, &cluster.gather, &cluster.linger, &cluster.pace})
     if (!time->empty()) (void)parse_duration(*time);
 }
 
@@ -214,6 +215,8 @@ Action add_launch(CLI::App& parser) {
                     "What links are told, see: tessera node --help");
   parser.add_option("--checkpoint", arguments->cluster.checkpoint,
                     "Time between checkpoints (default: 10s)");
+  parser.add_option("--gather", arguments->cluster.gather,
+                    "How long nodes wait for the others before they begin (default: 10s)");
   parser.add_option("--linger", arguments->cluster.linger,
                     "How long nodes that have finished stay for the others (default: 30s)");
   parser.add_option("--pace", arguments->cluster.pace,

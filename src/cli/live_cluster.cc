@@ -108,6 +108,7 @@ void Cluster::make_settings(const Plan& plan) {
                           .experiment = "experiment.toml",
                           .folder = fs::absolute(child.folder).string(),
                           .checkpoint = options_.checkpoint,
+                          .gather = options_.gather,
                           .linger = options_.linger,
                           .link = options_.link,
                           .pace = options_.pace,

@@ -20,6 +20,7 @@ struct ClusterOptions {
   std::filesystem::path program{};
   std::string link{};  // As `tessera node` has them.
   std::string checkpoint{};
+  std::string gather{};
   std::string linger{};
   std::string pace{};
   std::string skipped{};
