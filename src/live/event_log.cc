@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4c565354;  // "TSVL"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 // As LoggedEvent's variant counts them.
 enum class RecordKind : std::uint8_t { kStarted, kArrived, kWoke, kTraining, kAdoption, kRound };

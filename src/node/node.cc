@@ -79,10 +79,11 @@ void Node::on(Arrived arrived) {
   // that is being merged.
   if (!second && merging() && merge_->period > Duration::zero()) return refuse(from, "late");
   Result<Share> share = voice.sharing->admit(std::move(message->share));
-  if (!share.ok()) return refuse(from, share.error().kind);
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
-  if (const auto why = doubt(share->values, own); !why.empty()) return refuse(from, why);
+  const std::string_view why = share.ok() ? doubt(share->values, own) : share.error().kind;
+  if (!why.empty()) refuse(from, why);
   let_speak(second, [&](Protocol& protocol) {
+    if (!why.empty()) return protocol.on_refused(*this, from, message->heading);
     protocol.on_share(*this, from, message->heading, *std::move(share));
   });
 }

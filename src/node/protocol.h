@@ -1,5 +1,5 @@
 // When a node speaks, and to whom: the second of the three questions. A Protocol knows rounds, ages
-// and arrivals; it does not know coordinates, codecs or sockets. It has four hooks and uses the
+// and arrivals; it does not know coordinates, codecs or sockets. It has five hooks and uses the
 // verbs of Node: train, pack, send, merge, wake_after, finish. A hook runs to completion; nothing
 // else happens to the node meanwhile.
 #pragma once
@@ -27,6 +27,9 @@ class Protocol {
   // word: whether it may speak now is for the protocol to say; what it turns away it reports by
   // Node::refuse.
   virtual void on_share(Node& node, NodeId from, const Heading& heading, Share share) = 0;
+  // The peer sent a share that was turned away for what is in it: it tells nothing, and no other
+  // will come in its place. Here, too, the heading is the sender's word.
+  virtual void on_refused(Node&, NodeId /*from*/, const Heading&) {}
   virtual void on_wake(Node&) {}
 
   // Rounds completed, for whoever measures; asynchronous protocols count trainings.

@@ -1,5 +1,6 @@
 // What one hostile neighbour can do to a node with messages that are well formed: nothing that the
 // others' voices or the node's own work would have to pay for.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -99,15 +100,97 @@ TEST(Hostile, SharesOfAnHonestSizeAreBelieved) {
   }
 }
 
-// An asker is poisoned by the answer.
+// An asker is poisoned by the answer. One that is refused ends the exchange: nothing is waited for,
+// and another neighbour may be asked after the next training.
 TEST(Hostile, AnAnswerIsLookedAtToo) {
   OneNode asker({.id = 0, .protocol = "adpsgd:rounds=5"});
   asker.starts();
-  const Heading question = asker.world.last_message().heading;
-  asker.hears(1, {.round = question.round}, Vector{1e30f, 0});
-  EXPECT_EQ(asker.refused_of(1, "too-large"), 1u);
-  asker.hears(1, {.round = question.round}, Vector{4, 0});
+  for (Round number = 0; number < 2; ++number) {
+    ASSERT_EQ(asker.world.sent.size(), number + 1);
+    EXPECT_EQ(asker.world.last_message().heading.round, number);
+    asker.hears(1, {.round = number + 7}, Vector{1e30f, 0});  // No answer to what was asked.
+    asker.hears(1, {.round = number}, Vector{1e30f, 0});
+    EXPECT_EQ(asker.refused_of(1, "too-large"), 2 * (number + 1));
+    asker.hears(1, {.round = number}, Vector{4, 0});
+    EXPECT_EQ(asker.refused_of(1, "late"), number + 1);
+    asker.trains_to({0, 0});
+  }
+  asker.hears(1, {.round = 2}, Vector{4, 0});
   EXPECT_EQ(asker.node.model(), (Vector{2, 0}));
+}
+
+// A share that is refused is all its sender has to say in that round: the others' are enough.
+TEST(Hostile, ARefusedShareIsNotWaitedFor) {
+  for (const char* protocol : {"dpsgd:rounds=20", "dpsgd:rounds=20,patience=8s"}) {
+    SCOPED_TRACE(protocol);
+    OneNode middle({.protocol = protocol});
+    middle.starts();
+    for (Round round = 0; round < 18; ++round) {
+      const bool first = round % 3 == 0;  // Before we have told, or after all others have.
+      if (first) middle.hears(kHostile, round, {std::nanf(""), 0});
+      middle.trains_to({3, 3});
+      if (!first) middle.hears(2, round, {0, 0});
+      if (round % 3 == 1) middle.restarts();  // Which forgets nothing of it.
+      EXPECT_EQ(middle.node.waiting_for(),
+                fmt::format("round {} from node {}", round, first ? 2 : kHostile));
+      if (first) middle.hears(2, round, {0, 0});
+      if (!first) middle.hears(kHostile, round, {std::nanf(""), 0});
+      ASSERT_EQ(middle.node.rounds_done(), round + 1);
+      EXPECT_EQ(middle.node.model(), (Vector{2, 2}));  // The other's share alone.
+    }
+    EXPECT_EQ(middle.noted("missed") + middle.noted("skipped"), 0u);
+  }
+}
+
+// A round ahead, as honest ones may be: the refusal waits until its round has come.
+TEST(Hostile, ARefusedShareOfTheNextRoundIsRemembered) {
+  OneNode middle({.protocol = "dpsgd:rounds=20"});
+  middle.starts();
+  middle.trains_to({3, 3});
+  middle.hears(kHostile, 0, {1, 1});
+  middle.hears(kHostile, 1, {std::nanf(""), 0});
+  middle.hears(kHostile, 2, {1, 1});  // What it tells later changes nothing of it.
+  EXPECT_EQ(middle.node.rounds_done(), 0u);
+  middle.hears(2, 0, {1, 1});
+  EXPECT_EQ(middle.node.rounds_done(), 1u);
+  middle.restarts();
+  middle.trains_to({3, 3});
+  middle.hears(2, 1, {1, 1});
+  EXPECT_EQ(middle.node.rounds_done(), 2u);
+}
+
+// A refusal speaks for its own sender and its own round, and moves nothing else.
+TEST(Hostile, ARefusedShareMovesNobodysRound) {
+  for (const char* protocol : {"dpsgd:rounds=900", "dpsgd:rounds=900,patience=8s"}) {
+    SCOPED_TRACE(protocol);
+    OneNode middle({.protocol = protocol});
+    middle.starts();
+    middle.trains_to({3, 3});
+    for (const NodeId peer : {kHostile, 7u})
+      for (const Round round : {1u, 2u, 300u, 899u, 900u, 0xffffffffu})
+        middle.hears(peer, round, {std::nanf(""), 0});
+    middle.hears(7, 0, {std::nanf(""), 0});
+    middle.hears(2, 0, {1, 1});
+    EXPECT_EQ(middle.node.rounds_done(), 0u);
+    EXPECT_EQ(middle.node.waiting_for(), "round 0 from node 0");
+    middle.hears(kHostile, 0, {1, 1});
+    EXPECT_EQ(middle.node.rounds_done(), 1u);
+    EXPECT_EQ(middle.node.rounds_skipped(), 0u);
+  }
+}
+
+// Thousands of refusals: those of rounds that may come soon are kept, a few bytes each.
+TEST(Hostile, RefusalsOfManyRoundsFillLittle) {
+  OneNode middle({.protocol = "dpsgd:rounds=100000"});
+  middle.starts();
+  const auto saved_bytes = [&] {
+    Bytes saved;
+    save_fields(middle.node, saved);
+    return saved.size();
+  };
+  const std::size_t before = saved_bytes();
+  for (Round round = 0; round < 5000; ++round) middle.hears(kHostile, round, {std::nanf(""), 0});
+  EXPECT_LT(saved_bytes(), before + 257 * 8 + 100);
 }
 
 // Each time as large as the look allows: the model is spoilt, and stays what floats can hold.
@@ -166,6 +249,31 @@ TEST(Hostile, OneVoiceMovesNobodysRound) {
   EXPECT_EQ(middle.noted("missed"), 1u);
   EXPECT_EQ(middle.node.rounds_skipped(), 0u);
   EXPECT_EQ(middle.noted("skipped"), 0u);
+}
+
+// Who claims rounds that the run does not have is not waited for, and still one voice.
+TEST(Hostile, RoundsBeyondTheLastOneAreNotWaitedFor) {
+  for (const char* protocol : {"dpsgd:rounds=20", "dpsgd:rounds=20,patience=8s"}) {
+    OneNode middle({.protocol = protocol});
+    middle.starts();
+    for (Round round = 0; round < 10; ++round) {
+      middle.trains_to({3, 3});
+      middle.hears(2, round, {0, 0});
+      if (round == 0) {
+        EXPECT_EQ(middle.node.rounds_done(), 0u);
+        middle.hears(kHostile, 20, {0, 0});
+      }
+      ASSERT_EQ(middle.node.rounds_done(), round + 1);
+    }
+    middle.hears(kHostile, 10, {0, 0});  // It keeps up now, and is waited for again.
+    for (const Round round : {10u, 11u}) {
+      middle.trains_to({3, 3});
+      middle.hears(2, round, {0, 0});
+    }
+    EXPECT_EQ(middle.node.rounds_done(), 11u);
+    EXPECT_EQ(middle.refused_of(kHostile, "early"), 1u);
+    EXPECT_EQ(middle.node.rounds_skipped(), 0u);
+  }
 }
 
 TEST(Hostile, OneVoiceMovesNobodysRoundWhereMeetingsChange) {

@@ -13,7 +13,7 @@ void Merging::on_start(Node& node) {
   if (under_way_) return wait(node);
   const Round number = options_.every > 0 ? node.rounds_done() / options_.every : 0;
   step_ = std::max(step_, number * length());
-  heard_.forget_before(step_);
+  forget_before_step();
   under_way_ = true;
   began_ = node.now();
   tell(node);
@@ -39,7 +39,9 @@ void Merging::wait(Node& node) {
 
 std::vector<NodeId> Merging::missing() const {
   std::vector<NodeId> missing = options_.topology->weighted(step_)->sources(self_);
-  std::erase_if(missing, [this](NodeId peer) { return heard_.has(peer, step_); });
+  std::erase_if(missing, [this](NodeId peer) {
+    return heard_.has(peer, step_) || refused_.has(peer, step_);
+  });
   return missing;
 }
 
@@ -56,10 +58,22 @@ void Merging::on_share(Node& node, NodeId from, const Heading& heading, Share sh
   if (under_way_ && step == step_ && missing().empty()) finish_step(node);
 }
 
+void Merging::on_refused(Node& node, NodeId from, const Heading& heading) {
+  const Round step = heading.round;
+  if (step < step_ || step - step_ >= 2 * length()) return;
+  refused_.put(from, step);
+  if (under_way_ && step == step_ && missing().empty()) finish_step(node);
+}
+
 void Merging::on_wake(Node& node) {
   if (!under_way_ || options_.patience == Duration::zero() || node.now() < deadline()) return;
   node.note("left out of a merge", missing().size());
   finish_step(node);
+}
+
+void Merging::forget_before_step() {
+  heard_.forget_before(step_);
+  refused_.forget_before(step_);
 }
 
 void Merging::finish_step(Node& node) {
@@ -69,7 +83,7 @@ void Merging::finish_step(Node& node) {
     others.push_back({static_cast<float>(graph->weight(from, self_)), &told.share, from});
   node.merge(others);
   ++step_;
-  heard_.forget_before(step_);
+  forget_before_step();
   if (step_ % length() != 0) return tell(node);
   under_way_ = false;
   node.finish();
@@ -83,7 +97,7 @@ std::string Merging::waiting_for() const {
 }
 
 void Merging::fields(Archive& archive) {
-  archive(step_, under_way_, began_, heard_);
+  archive(step_, under_way_, began_, refused_, heard_);
   archive.require(is_plausible(began_), "a saved merge began at no moment");
   if (heard_.empty()) return;
   archive.require(heard_.first() >= step_ && heard_.last() - step_ < 2 * length(),

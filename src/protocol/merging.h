@@ -4,9 +4,9 @@
 // merge.
 //
 // What holds: where every node takes part and the codec is lossless, all end with the mean of all
-// models, to rounding. A peer that has not told its share of a step by the step's deadline is left
-// out of that step: its weight is the node's own. Then models are still weighted means of models
-// that nodes had when the merge began, but no longer exactly the same mean for all.
+// models, to rounding. A peer whose share of a step was refused, or has not come by the step's
+// deadline, is left out of that step: its weight is the node's own. Then models are still weighted
+// means of models that nodes had when the merge began, but no longer exactly the same mean for all.
 //
 // Step s of a merge ends (s + 1) * patience after it began at the latest. So who went on late
 // because of one that is down is in time for the next step, as long as a message takes no longer
@@ -21,6 +21,7 @@
 #include "node/node.h"
 #include "node/protocol.h"
 #include "protocol/heard.h"
+#include "protocol/refused.h"
 #include "topology/topology.h"
 
 namespace tessera {
@@ -38,6 +39,7 @@ class Merging final : public Protocol {
   void on_start(Node& node) override;  // A merge begins, or goes on after a crash.
   void on_trained(Node&) override {}
   void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
+  void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return step_; }
   std::string waiting_for() const override;
@@ -51,6 +53,7 @@ class Merging final : public Protocol {
   Instant deadline() const;
   void tell(Node& node);
   void wait(Node& node);
+  void forget_before_step();
   void finish_step(Node& node);
 
   NodeId self_;
@@ -59,6 +62,7 @@ class Merging final : public Protocol {
   bool under_way_ = false;
   Instant began_{};
   Heard heard_{};
+  Refused refused_{};
 };
 
 }  // namespace tessera

@@ -58,10 +58,14 @@ void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share shar
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse(from, "stranger");
   if (heading.own == kAsks) return hear_question(node, from, heading.round, std::move(share));
-  if (!open_ || open_->to != from || open_->number != heading.round)
-    return node.refuse(from, "late");
+  if (!answers_open_question(from, heading.round)) return node.refuse(from, "late");
   open_.reset();
   move_halfway(node, from, share);
+}
+
+// An answer that cannot be believed is an answer: the next question goes to another.
+void Pairs::on_refused(Node&, NodeId from, const Heading& heading) {
+  if (heading.own != kAsks && answers_open_question(from, heading.round)) open_.reset();
 }
 
 // A question that came twice would pull twice. One that is older than the last is taken: whoever

@@ -39,6 +39,7 @@ class Pairs final : public Protocol {
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
   void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
+  void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 
@@ -68,6 +69,9 @@ class Pairs final : public Protocol {
     void fields(Archive& archive) { archive(answered, had_its_turn, waiting); }
   };
 
+  bool answers_open_question(NodeId from, Round number) const {
+    return open_ && open_->to == from && open_->number == number;
+  }
   void ask_and_train(Node& node);
   void ask(Node& node);
   void hear_question(Node& node, NodeId from, Round number, Share question);

@@ -49,6 +49,7 @@ void Rounds::on_trained(Node& node) {
 void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
   const Round round = heading.round;
   if (round < round_) return hear_late(node, from, round);
+  if (round >= options_.rounds) return hear_of_no_round(node, from);
   if (too_early(from, round)) return node.refuse(from, "early");
   const std::uint32_t piece = node.piece_of(share);
   if (!expects(node, from, round, piece)) return node.refuse(from, "stranger");
@@ -65,6 +66,12 @@ void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share sha
     return finish_round(node);
   }
   finish_round_if_all_heard(node);
+}
+
+void Rounds::on_refused(Node& node, NodeId from, const Heading& heading) {
+  if (heading.round < round_ || heading.round - round_ > kRoundsAhead) return;
+  refused_.put(from, heading.round);
+  if (told_) finish_round_if_all_heard(node);
 }
 
 void Rounds::on_wake(Node& node) {
@@ -100,7 +107,8 @@ std::vector<NodeId> Rounds::silent() const {
   std::vector<NodeId> silent;
   for (std::uint32_t piece = 0; piece < sources_.size(); ++piece)
     for (const NodeId peer : sources_[piece])
-      if (!heard_.has(peer, meeting(round_, piece))) silent.push_back(peer);
+      if (!heard_.has(peer, meeting(round_, piece)) && !refused_.has(peer, round_))
+        silent.push_back(peer);
   std::sort(silent.begin(), silent.end());
   silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
   return silent;
@@ -119,7 +127,6 @@ Round Rounds::kept_max() const {
 // A node with patience may wake up any number of rounds behind: it takes whatever comes and keeps
 // the newest. Without, it will need every share it has taken.
 bool Rounds::too_early(NodeId from, Round round) const {
-  if (round >= options_.rounds) return true;
   if (!patience_.endless()) return false;
   if (meetings_->fixed()) return round - round_ >= kept_max();
   return round - round_ > kRoundsAhead || heard_.rounds_of(from) >= meeting(kept_max());
@@ -131,12 +138,20 @@ void Rounds::hear_late(Node& node, NodeId from, Round round) {
   node.refuse(from, "late");
 }
 
+// Nobody who gets that far sends it: what the peer says has no place in this run, and it is not
+// waited for until it keeps up.
+void Rounds::hear_of_no_round(Node& node, NodeId from) {
+  node.refuse(from, "early");
+  (void)misses_.add(from, round_, told_at_);
+  if (told_) finish_round_if_all_heard(node);
+}
+
 bool Rounds::all_heard(Node& node) {
   const std::vector<std::vector<NodeId>>& peers = sources(node);
   bool all = true;
   for (std::uint32_t piece = 0; piece < pieces_; ++piece)
     all &= heard_.of(meeting(round_, piece)).size() == peers[piece].size();
-  if (all || misses_.empty()) return all;
+  if (all || (misses_.empty() && refused_.empty())) return all;
   const std::vector<NodeId> missing = silent();
   return std::none_of(missing.begin(), missing.end(),
                       [this](NodeId peer) { return misses_.waited_for(peer, round_); });
@@ -177,6 +192,7 @@ void Rounds::finish_round(Node& node) {
 void Rounds::begin_round(Round round) {
   round_ = round;
   heard_.forget_before(meeting(round_));
+  refused_.forget_before(round_);
   told_ = false;
   sources_known_ = false;
 }
@@ -214,7 +230,7 @@ std::string Rounds::waiting_for() const {
 }
 
 void Rounds::fields(Archive& archive) {
-  archive(round_, skipped_, told_, told_at_, deadline_, patience_, misses_, heard_);
+  archive(round_, skipped_, told_, told_at_, deadline_, patience_, misses_, refused_, heard_);
   if (archive.loading()) sources_known_ = false;
   archive.require(round_ <= options_.rounds, "a saved round is beyond this run's last");
   archive.require(skipped_ <= round_, "a saved node skipped more rounds than there were");

@@ -5,8 +5,9 @@
 //
 // With patience, nobody waits for ever. A peer that has not told by the deadline has missed the
 // round: its weight is the node's own, and it is not waited for again before it keeps up
-// (misses.h). A node that finds that the others have gone on without it, because it was slow, cut
-// off or restarted, skips rounds and joins them in theirs.
+// (misses.h). One whose share was refused is not waited for in that round (refused.h). A node that
+// finds that the others have gone on without it, because it was slow, cut off or restarted, skips
+// rounds and joins them in theirs.
 //
 // Where meetings change and the sharing cuts models into pieces that it all tells, each piece has
 // meetings of its own: Mosaic Learning (arXiv 2602.04352, 2026). A round then is as many meetings
@@ -28,6 +29,7 @@
 #include "protocol/meetings.h"
 #include "protocol/misses.h"
 #include "protocol/patience.h"
+#include "protocol/refused.h"
 
 namespace tessera {
 
@@ -53,6 +55,7 @@ class Rounds final : public Protocol {
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
   void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
+  void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }
   Round rounds_skipped() const override { return skipped_; }
@@ -67,11 +70,13 @@ class Rounds final : public Protocol {
   Round meeting(Round round, std::uint32_t piece = 0) const { return round * pieces_ + piece; }
   // By piece.
   const std::vector<std::vector<NodeId>>& sources(const Node& node);
-  std::vector<NodeId> silent() const;  // Of the sources asked for, those not wholly heard.
+  // Of the sources asked for, those not wholly heard of whom nothing was refused.
+  std::vector<NodeId> silent() const;
   bool expects(const Node& node, NodeId from, Round round, std::uint32_t piece);
   Round kept_max() const;  // Rounds of one peer.
   bool too_early(NodeId from, Round round) const;
   void hear_late(Node& node, NodeId from, Round round);
+  void hear_of_no_round(Node& node, NodeId from);
   bool all_heard(Node& node);
   bool finish_round_if_all_heard(Node& node);
   void wait_for_peers(Node& node);
@@ -95,6 +100,7 @@ class Rounds final : public Protocol {
   Patience patience_;
   Instant told_at_{}, deadline_{};
   Misses misses_;
+  Refused refused_;
 };
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "attack/liar.h"
 #include "learn/export.h"
 #include "run/simulated_run.h"
 
@@ -250,6 +251,40 @@ TEST(Merge, OneThatIsDownIsMissedByItsOwnPeersOnly) {
     left_out += found == node->notes().end() ? 0 : found->second;
   }
   EXPECT_EQ(left_out, 4u);
+}
+
+// A live member that lies: what it says is looked at before it is averaged, and what is refused
+// stops nobody, though all wait without end.
+TEST(Merge, WhatIsRefusedIsLeftOut) {
+  for (const char* attack : {"nan", "random:sigma=1e30"}) {
+    SCOPED_TRACE(attack);
+    constexpr NodeId kNodes = 6, kHostile = 2;
+    Experiment experiment = toy();
+    experiment.topology = "full";
+    experiment.protocol = "dpsgd:rounds=3";
+    experiment.merge = "every:rounds=1";
+    const Plan plan = read_plan(experiment);
+    Liar liar(kHostile, make_attack(attack), Random(7));
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::vector<Post> worlds(kNodes);
+    for (NodeId id = 0; id < kNodes; ++id) {
+      nodes.push_back(make_node(plan, id, Vector(40, 0.0f), {}));
+      nodes[id]->handle(Started{}, worlds[id]);
+    }
+    for (bool any = true; std::exchange(any, false);)
+      for (NodeId id = 0; id < kNodes; ++id) {
+        if (std::exchange(worlds[id].trains, false))
+          nodes[id]->handle(Trained{Vector(40, static_cast<float>(id)), 0}, worlds[id]);
+        for (const auto& [to, truth] : std::exchange(worlds[id].sent, {})) {
+          any = true;
+          nodes[to]->handle(Arrived{id, id == kHostile ? liar.retell(truth) : truth}, worlds[to]);
+        }
+      }
+    for (NodeId id = 0; id < kNodes; ++id) {
+      EXPECT_TRUE(nodes[id]->finished()) << id << ": " << nodes[id]->waiting_for();
+      for (const float x : nodes[id]->model()) ASSERT_TRUE(x >= 0 && x < kNodes) << id;
+    }
+  }
 }
 
 TEST(Merge, IsTheSameStoppedAndRestoredAndOnAnyThreads) {

@@ -55,12 +55,11 @@ ToyWorldOptions hostile_world(const Recipe& recipe, const AttackKind& attack) {
   return options;
 }
 
-// Choco counts on every share, and one that is refused stops it.
+// Without patience one that is never in anybody's round is waited for, as a silent one is.
 bool fits(const Recipe& recipe, const AttackKind& attack) {
   if (attack.flips_labels) return false;  // A toy has no labels.
   const std::string_view name = attack.name;
-  return std::string_view(recipe.sharing) != "choco" ||
-         (name != "stale" && name != "future" && name != "nan");
+  return std::string_view(recipe.sharing) != "choco" || (name != "stale" && name != "future");
 }
 
 bool honest_models_are_finite(const Simulation& simulation) {
@@ -91,6 +90,41 @@ TEST(HostileNodes, WorkWithEveryProtocolAndSharing) {
       options.faults = "none";
       if (!changes_models(attack)) continue;
       EXPECT_NE(ToyWorld(options).run(), digest);
+    }
+  }
+}
+
+// What is refused stops nobody and makes nobody skip a round, with patience and without. Messages
+// of some arrive rounds before others are done.
+TEST(HostileNodes, WhatIsRefusedStopsNobody) {
+  constexpr Recipe kSynchronous[] = {
+      {"dpsgd:rounds=30", "full"},
+      {"dpsgd:rounds=30", "jwins"},
+      {"dpsgd:rounds=30", "choco"},
+      {"dpsgd:rounds=30", "topk", "regular:degree=4,redraw=yes"},
+      {"dpsgd:rounds=30", "full", "exponential"},
+      {"epidemic:rounds=30,fanout=3", "full"},
+  };
+  for (const Recipe& recipe : kSynchronous) {
+    for (const char* attack : {"nan", "random:sigma=1e30"}) {
+      for (const char* patience : {"", ",patience=9s,patience_min=9s"}) {
+        if (*patience != 0 && std::string_view(recipe.sharing) == "choco") continue;
+        SCOPED_TRACE(fmt::format("{}{} {} {}", recipe.protocol, patience, recipe.sharing, attack));
+        ToyWorldOptions options = hostile_world(recipe, *make_attack(attack).kind);
+        options.protocol += patience;
+        options.faults = fmt::format("hostile=n2/n5,attack={}", attack);
+        options.compute = "lognormal:round=1s,sigma=0.3";
+        ToyWorld world(options);
+        (void)world.run();
+        ASSERT_TRUE(world.simulation->finished());
+        EXPECT_TRUE(honest_models_are_finite(*world.simulation));
+        for (NodeId id = 0; id < 8; ++id) {
+          const Node& node = world.simulation->node(id);
+          EXPECT_EQ(node.rounds_done(), 30u) << id;
+          EXPECT_EQ(node.rounds_skipped(), 0u) << id;
+          EXPECT_FALSE(node.notes().contains("missed")) << id;
+        }
+      }
     }
   }
 }
