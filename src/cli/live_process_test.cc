@@ -199,26 +199,26 @@ TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
 
 // DivShare ends at a moment, and sanitized nodes need more time for as many trainings.
 #if TESSERA_SANITIZED
-constexpr const char* kWhile = "24s";
+constexpr const char* kWhile = "15s";
 #else
-constexpr const char* kWhile = "8s";
+constexpr const char* kWhile = "5s";
 #endif
 
 TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
   const std::string scatter = fmt::format(
-      "--protocol=divshare:fanout=4,until={} --sharing=fragments --evaluate=every=4s", kWhile);
+      "--protocol=divshare:fanout=4,until={} --sharing=fragments --evaluate=every=2s", kWhile);
   for (const std::string& how :
-       {std::string("--protocol=dpsgd:rounds=150,patience=1s --evaluate=every=50"), scatter}) {
+       {std::string("--protocol=dpsgd:rounds=100,patience=1s --evaluate=every=50"), scatter}) {
     fs::remove_all(root_ / "live");
     ASSERT_EQ(tessera(fmt::format(
-                  "launch --nodes=12 --model=quadratic:dimension=3000,lr=0.03 {} {} --pace=20ms "
-                  "--checkpoint=200ms --restart --nemesis=for=5s,every=400ms,frozen=400ms "
-                  "--quiet --out={}",
+                  "launch --nodes=8 --model=quadratic:dimension=3000,lr=0.03 {} {} --pace=20ms "
+                  "--gather=2s --checkpoint=200ms --restart "
+                  "--nemesis=for=3s,every=250ms,frozen=400ms --quiet --out={}",
                   how, quick_, out("live"))),
               0)
         << said("err");
     const auto disturbed = summary("live");
-    EXPECT_EQ(disturbed["node_loss"].size(), 12u);
+    EXPECT_EQ(disturbed["node_loss"].size(), 8u);
     for (const auto& loss : disturbed["node_loss"]) {
       EXPECT_LT(loss.get<double>(), 0.4) << how;  // Untrained: 1.
       EXPECT_TRUE(std::isfinite(loss.get<double>()));
@@ -228,22 +228,22 @@ TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
 
 TEST_F(LiveProcess, FullDisksLoseNothing) {
   ASSERT_EQ(tessera(fmt::format(
-                "launch --nodes=8 --model=quadratic:dimension=3000 --evaluate=every=20 {} "
-                "--protocol=dpsgd:rounds=200,patience=1s --pace=20ms --checkpoint=100ms "
-                "--faults=hostile=1,attack=nan --linger=2s --restart "
-                "--nemesis=for=5s,every=150ms,frozen=200ms,full=500ms --quiet --out={}",
+                "launch --nodes=6 --model=quadratic:dimension=3000 --evaluate=every=20 {} "
+                "--protocol=dpsgd:rounds=120,patience=1s --pace=20ms --gather=2s "
+                "--checkpoint=100ms --faults=hostile=1,attack=nan --linger=1s --restart "
+                "--nemesis=for=3s,every=100ms,frozen=200ms,full=400ms --quiet --out={}",
                 quick_, out("live"))),
             0)
       << said("err");
   std::string logs;
-  for (int id = 0; id < 8; ++id)
+  for (int id = 0; id < 6; ++id)
     logs += *read_text_file(root_ / "live" / "logs" / fmt::format("n{:02}.log", id));
   EXPECT_EQ(said("out").find(" 0 times without a disk"), std::string::npos) << said("out");
   EXPECT_EQ(logs.find("passed over"), std::string::npos) << logs;
   const auto disturbed = summary("live");
   EXPECT_FALSE(disturbed["refusals"].contains("rows-lost"));
   EXPECT_EQ(disturbed["hostile"].size(), 1u);
-  for (int id = 0; id < 8; ++id) {
+  for (int id = 0; id < 6; ++id) {
     const auto& loss = disturbed["node_loss"][id];
     EXPECT_EQ(loss.is_null(), id == disturbed["hostile"][0]);
     EXPECT_TRUE(loss.is_null() || std::isfinite(loss.get<double>()));
