@@ -33,6 +33,11 @@ const Heard::BySender& Heard::of(Round round) const {
   return found == rounds_.end() ? kNobody : found->second;
 }
 
+bool Heard::has_after(NodeId from, Round round) const {
+  return std::any_of(rounds_.upper_bound(round), rounds_.end(),
+                     [from](const auto& later) { return later.second.count(from) > 0; });
+}
+
 std::size_t Heard::rounds_of(NodeId from) const {
   return static_cast<std::size_t>(
       std::count_if(rounds_.begin(), rounds_.end(),

@@ -52,6 +52,7 @@ class Heard {
   bool empty() const { return rounds_.empty(); }
   bool has(NodeId from, Round round) const { return of(round).count(from) > 0; }
   const BySender& of(Round round) const;
+  bool has_after(NodeId from, Round round) const;  // Told of a later one.
   std::size_t rounds_of(NodeId from) const;
   Round first() const { return rounds_.begin()->first; }  // Not where it is empty.
   Round last() const { return rounds_.rbegin()->first; }

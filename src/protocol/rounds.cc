@@ -217,9 +217,19 @@ bool Rounds::left_behind(const Node& node) {
 
 void Rounds::skip_to_the_others(Node& node) {
   const Round to = std::min(round_of_most(node), round_ + kStepMax);
+  if (told_ && meetings_->fixed()) miss_those_beyond(node, to);
   skipped_ += to - round_;
   begin_round(to);
   node.note("skipped");
+}
+
+// Who let us wait in vain and is further still than where we go will not tell of that round,
+// either. Were it waited for there, those we join would go on without us, and we would skip again,
+// time after time.
+void Rounds::miss_those_beyond(const Node& node, Round to) {
+  (void)sources(node);
+  for (const NodeId peer : silent())
+    if (heard_.has_after(peer, to + 1)) (void)misses_.add(peer, round_, told_at_);
 }
 
 std::string Rounds::waiting_for() const {

@@ -86,6 +86,7 @@ class Rounds final : public Protocol {
   Round round_of_most(const Node& node);
   bool left_behind(const Node& node);
   void skip_to_the_others(Node& node);
+  void miss_those_beyond(const Node& node, Round to);
 
   std::shared_ptr<const Meetings> meetings_;
   RoundsOptions options_;

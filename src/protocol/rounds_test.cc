@@ -142,6 +142,25 @@ TEST(Rounds, WithPatienceGoesOnWithoutAPeerUntilItSpeaksAgain) {
   EXPECT_EQ(middle.node.rounds_done(), 3u);
 }
 
+// One neighbour is far ahead and stays there; the other goes on without us after a while. Those two
+// stay together from then on, and nobody waits for the first again.
+TEST(Rounds, WithPatienceOneThatIsFarAheadIsNotWaitedForAfterASkip) {
+  OneNode middle({.protocol = "dpsgd:rounds=1000,patience=8s,patience_min=8s"});
+  middle.starts();
+  middle.trains_to({0, 0});
+  for (Round round = 500; round < 504; ++round) middle.hears(0, round, {0, 0});
+  EXPECT_EQ(middle.node.waiting_for(), "round 0 from nodes 0, 2");
+  middle.hears(2, 2, {0, 0});
+  EXPECT_EQ(middle.node.rounds_done(), 3u);
+  for (Round round = 3; round < 20; ++round) {
+    middle.trains_to({0, 0});
+    middle.hears(0, 501 + round, {0, 0});
+    middle.hears(2, round, {0, 0});
+    ASSERT_EQ(middle.node.rounds_done(), round + 1);
+  }
+  EXPECT_EQ(middle.noted("skipped"), 1u);
+}
+
 TEST(Rounds, WithPatienceJoinsTheOthersInTheirRound) {
   Middle middle = patient();
   middle.starts();
