@@ -104,6 +104,7 @@ TEST(HostileNodes, WhatIsRefusedStopsNobody) {
       {"dpsgd:rounds=30", "topk", "regular:degree=4,redraw=yes"},
       {"dpsgd:rounds=30", "full", "exponential"},
       {"epidemic:rounds=30,fanout=3", "full"},
+      {"epidemic:rounds=30,fanout=3", "fragments:fraction=0.25"},
   };
   for (const Recipe& recipe : kSynchronous) {
     for (const char* attack : {"nan", "random:sigma=1e30"}) {
