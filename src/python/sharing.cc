@@ -31,11 +31,17 @@ class PythonSharing {
     if (!tensors.empty() && sum != dimension_)
       throw std::invalid_argument(
           fmt::format("tensors: they have {} values together, the model {}", sum, dimension_));
-    sharing_ = make_sharing(spec, {.dimension = static_cast<std::uint32_t>(dimension_),
-                                   .tensors = std::move(tensors),
-                                   .seed = seed,
-                                   .lossless_codec = !codec_.values || codec_.values->lossless,
-                                   .rule = make_rule(rule)});
+    const Chosen<SharingKind> chosen = choose_sharing(spec);
+    if (chosen.kind->fixed_peers_only && !chosen.kind->own_rule)
+      throw std::invalid_argument(
+          fmt::format("{}: it follows every neighbour by itself, and merge() is not told whose a "
+                      "share is: use jwins, or choco, which needs only their sum",
+                      chosen.kind->name));
+    sharing_ = make_sharing(chosen, {.dimension = static_cast<std::uint32_t>(dimension_),
+                                     .tensors = std::move(tensors),
+                                     .seed = seed,
+                                     .lossless_codec = !codec_.values || codec_.values->lossless,
+                                     .rule = make_rule(rule)});
     sharing_->start(floats_in(initial, "model"));
   }
 
