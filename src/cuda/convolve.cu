@@ -44,19 +44,35 @@ struct Stage {
   static __host__ __device__ int floats(const ConvolveArgs& a) {
     return (kTurned ? a.columns : a.length) * pitch(a);
   }
-  // A gradient takes the taps in reverse, and its terms are the weights' columns.
-  static __device__ void load(const ConvolveArgs& a, const float* weights, int chunk, int segment,
-                              float* to) {
-    const int across = kTurned ? a.length : a.columns, down = kTurned ? a.columns : a.length;
+
+  // What a thread copies: four floats here, and as many some rows below, again and again.
+  const float* from;
+  int to, rows_below, from_step, to_step, down;
+
+  __device__ Stage(const ConvolveArgs& a) : down(kTurned ? a.columns : a.length) {
+    const int across = kTurned ? a.length : a.columns;
     const int shift = across == 64 ? 4 : across == 32 ? 3 : 2;
-    const int first_row = kTurned
-                              ? (a.segments - 1 - segment) * a.weight_rows + blockIdx.z * a.columns
-                              : segment * a.weight_rows + chunk * a.length;
-    const int first_column = kTurned ? chunk * a.length : blockIdx.z * a.columns;
-    for (int i = threadIdx.x; i < down << shift; i += kThreads) {
-      const int row = i >> shift, quad = i & ((1 << shift) - 1);
-      copy16(to + row * pitch(a) + 4 * quad,
-             weights + (first_row + row) * a.outputs + first_column + 4 * quad, true);
+    const int row = threadIdx.x >> shift, quad = threadIdx.x & ((1 << shift) - 1);
+    const int first_row = kTurned ? blockIdx.z * a.columns : 0;
+    const int first_column = kTurned ? 0 : blockIdx.z * a.columns;
+    from = a.weights + blockIdx.y * a.dimension + (first_row + row) * a.outputs + first_column +
+           4 * quad;
+    to = row * pitch(a) + 4 * quad;
+    rows_below = kThreads >> shift;
+    from_step = rows_below * a.outputs;
+    to_step = rows_below * pitch(a);
+    down -= row;
+  }
+  // A gradient takes the taps in reverse, and its terms are the weights' columns.
+  __device__ void load(const ConvolveArgs& a, int chunk, int segment, float* stage) const {
+    const int rows = kTurned ? (a.segments - 1 - segment) * a.weight_rows
+                             : segment * a.weight_rows + chunk * a.length;
+    const float* source = from + rows * a.outputs + (kTurned ? chunk * a.length : 0);
+    float* target = stage + to;
+    for (int row = 0; row < down; row += rows_below) {
+      copy16(target, source, true);
+      source += from_step;
+      target += to_step;
     }
   }
 };
@@ -177,7 +193,7 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArg
   const int stage_floats = Stage<kKind>::floats(a);
   const int from_column = kKind == Kind::kGradient ? Stage<kKind>::pitch(a) : 1;
   const TilePlace place(a.tile, blockIdx.x);
-  const float* const weights = a.weights + blockIdx.y * a.dimension;
+  const Stage<kKind> stage(a);
   const Lane lane;
   const int warp = threadIdx.x / 32, across = a.columns / (8 * kColumns);
   const int first_pixel = warp / across * 32, first_column = warp % across * 8 * kColumns;
@@ -190,7 +206,7 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArg
   SegmentWalk ahead(a), now(a);
   const auto load_ahead = [&] {
     if (ahead.chunk < chunks)
-      Stage<kKind>::load(a, weights, ahead.chunk, ahead.segment, ring + ahead.slot * stage_floats);
+      stage.load(a, ahead.chunk, ahead.segment, ring + ahead.slot * stage_floats);
     end_group();
     ahead.next();
   };
@@ -222,9 +238,9 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_rows_kernel(const Convol
   float* const segments = image + a.tile.floats();
   const int stage_floats = Stage<Kind::kRows>::floats(a);
   const TilePlace place(a.tile, blockIdx.x);
-  const float* const weights = a.weights + blockIdx.y * a.dimension;
+  const Stage<Kind::kRows> stage(a);
   for (int number = 0; number < a.segments; ++number)
-    Stage<Kind::kRows>::load(a, weights, 0, number, segments + number * stage_floats);
+    stage.load(a, 0, number, segments + number * stage_floats);
   load_tile(a.tile, a.in, blockIdx.y, a.batch, place, 0, image);
   end_group();
   wait_for_all_but<0>();
