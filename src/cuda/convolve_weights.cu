@@ -10,7 +10,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kWarpsMax = 5, kPixels = 128;
+constexpr int kWarpsMax = 5;
 
 struct WeightsArgs {
   ConvTile tile;
@@ -173,6 +173,11 @@ void start(const Pass& pass, const WeightsArgs& a, int warps, int parts) {
 // large batch is dealt to sixteen.
 constexpr int kPartPixels = 512, kPartsMax = 16;
 
+// A tile of few channels is small.
+int pixels_in_tile(const ConvShape& shape) {
+  return shape.by_rows() ? 256 : 128;
+}
+
 int images_in_part(const ConvShape& shape, int batch) {
   const int pixels = shape.out_height() * shape.out_width();
   return std::max((kPartPixels + pixels - 1) / pixels, (batch + kPartsMax - 1) / kPartsMax);
@@ -182,7 +187,8 @@ int images_in_part(const ConvShape& shape, int batch) {
 
 int weight_parts(const ConvShape& shape, int batch) {
   const int part = images_in_part(shape, batch);
-  const int tile_images = std::max(1, kPixels / (shape.out_height() * shape.out_width()));
+  const int tile_images =
+      std::max(1, pixels_in_tile(shape) / (shape.out_height() * shape.out_width()));
   const int whole = (part + tile_images - 1) / tile_images * tile_images;
   return (batch + whole - 1) / whole;
 }
@@ -212,7 +218,7 @@ void convolve_weights(const Pass& pass, const ConvShape& shape, const Rows& in, 
                       .stride = shape.stride,
                       .pitch = shape.by_rows() ? shape.inputs : chunk + 8,
                       .by_rows = shape.by_rows()},
-                     kPixels, pass.batch);
+                     pixels_in_tile(shape), pass.batch);
   const int warp_tiles = (a.segments * a.length + 31) / 32;
   a.row_groups = (warp_tiles + kWarpsMax - 1) / kWarpsMax;
   const int warps = (warp_tiles + a.row_groups - 1) / a.row_groups;
