@@ -42,10 +42,10 @@ void use_gpu(int index) {
   require(cudaSetDevice(index), fmt::format("opening GPU {}", index));
 }
 
-std::uint64_t gpu_memory_bytes() {
+GpuMemory gpu_memory() {
   std::size_t left = 0, all = 0;
   require(cudaMemGetInfo(&left, &all), "asking for its memory");
-  return all;
+  return {left, all};
 }
 
 void* allocate_bytes(Where where, std::size_t bytes) {

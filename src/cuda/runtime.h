@@ -17,7 +17,10 @@ void require(cudaError_t outcome, std::string_view what);
 
 // Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none.
 void use_gpu(int index);
-std::uint64_t gpu_memory_bytes();
+struct GpuMemory {
+  std::uint64_t free_bytes = 0, all_bytes = 0;
+};
+GpuMemory gpu_memory();
 
 // Memory on the device, or pinned memory of the host that the device copies from and to by itself.
 enum class Where { kDevice, kHost };

@@ -71,7 +71,9 @@ class CudaTrainer final : public Trainer {
   static constexpr std::size_t kHalfMin = 24;
 
   bool momentum() const { return !velocities_.empty(); }
+  std::size_t bytes_of_node() const;
   std::size_t nodes_in_chunk() const;
+  void require_room(std::size_t nodes) const;
   void allocate(Chunk& chunk, std::size_t nodes) const;
   void draw(Chunk& chunk) const;
   void begin(Chunk& chunk, std::span<TrainJob> jobs);
@@ -86,12 +88,27 @@ class CudaTrainer final : public Trainer {
   std::vector<Vector> velocities_;
 };
 
+std::size_t CudaTrainer::bytes_of_node() const {
+  const std::size_t rows = parts_.sgd.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
+  return CudaNet::bytes_for(parts_.model, {1, parts_.sgd.batch, true}) +
+         rows * parts_.model.dimension() * sizeof(float);
+}
+
+void CudaTrainer::require_room(std::size_t nodes) const {
+  const std::uint64_t bytes = bytes_of_node(), left = gpu_memory().free_bytes;
+  if (nodes * bytes <= left) return;
+  const auto gib = [](std::uint64_t count) { return static_cast<double>(count) / 0x1p30; };
+  throw std::runtime_error(fmt::format(
+      "device: {} nodes of {} take {:.2f} GiB of the GPU's memory and {:.2f} are free: {} "
+      "would fit, two chunks at a time; use device=cuda:chunk={}",
+      nodes, parts_.model.name, gib(nodes * bytes), gib(left), left / bytes,
+      std::max<std::uint64_t>(1, left / bytes / 2)));
+}
+
 // Two chunks are in flight, so each may take half.
 std::size_t CudaTrainer::nodes_in_chunk() const {
   if (parts_.device.chunk > 0) return parts_.device.chunk;
-  const std::size_t rows = parts_.sgd.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
-  const std::size_t bytes = CudaNet::bytes_for(parts_.model, {1, parts_.sgd.batch, true}) +
-                            rows * parts_.model.dimension() * sizeof(float);
+  const std::size_t bytes = bytes_of_node();
   const std::uint64_t fit = memory_for(parts_.device) / 2 / bytes;
   if (fit == 0)
     throw std::invalid_argument(
@@ -104,8 +121,10 @@ std::size_t CudaTrainer::nodes_in_chunk() const {
 
 void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
   const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
-  if (!chunk.net)
+  if (!chunk.net) {
+    require_room(most);
     chunk.net = std::make_unique<CudaNet>(parts_.model, NetSize{most, parts_.sgd.batch, true});
+  }
   const std::size_t rows = momentum() ? 2 * nodes : nodes;
   const std::size_t drawn = parts_.sgd.steps * nodes * parts_.sgd.batch;
   chunk.rows.fit(rows * dimension());
@@ -213,7 +232,10 @@ void CudaTrainer::finish(Chunk& chunk) {
 }  // namespace
 
 std::uint64_t memory_for(const DeviceOptions& device) {
-  return device.memory_bytes > 0 ? device.memory_bytes : gpu_memory_bytes() / 2;
+  if (device.memory_bytes > 0) return device.memory_bytes;
+  const GpuMemory memory = gpu_memory();
+  // Others may be on the same GPU, and a little is lost between pieces.
+  return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9);
 }
 
 std::unique_ptr<Trainer> make_trainer(TrainerParts parts) {
