@@ -47,18 +47,18 @@ __device__ void measure(const AfterShape& shape, Windows<kPool, kHeld>& windows,
   float4 sum[1] = {};
   windows.for_pixels([&](float4 x) { sum[0] = sum[0] + x; });
   sum_over_block(sum, windows.place, memory.scratch, memory.channels);
-  if (threadIdx.x < shape.groups)
-    memory.first[threadIdx.x] = group_sum(memory.channels, nullptr, threadIdx.x, in_group) / count;
+  for (int group = threadIdx.x; group < shape.groups; group += blockDim.x)
+    memory.first[group] = group_sum(memory.channels, nullptr, group, in_group) / count;
   __syncthreads();
   const float4 mean = of_groups(memory.first, windows.place, in_group);
   sum[0] = {};
   windows.for_pixels([&](float4 x) { sum[0] = sum[0] + (x - mean) * (x - mean); });
   sum_over_block(sum, windows.place, memory.scratch, memory.channels);
-  if (threadIdx.x < shape.groups) {
-    const float variance = group_sum(memory.channels, nullptr, threadIdx.x, in_group) / count;
-    memory.second[threadIdx.x] = 1 / sqrtf(variance + kEpsilon);
-    moments[2 * threadIdx.x] = memory.first[threadIdx.x];
-    moments[2 * threadIdx.x + 1] = memory.second[threadIdx.x];
+  for (int group = threadIdx.x; group < shape.groups; group += blockDim.x) {
+    const float variance = group_sum(memory.channels, nullptr, group, in_group) / count;
+    memory.second[group] = 1 / sqrtf(variance + kEpsilon);
+    moments[2 * group] = memory.first[group];
+    moments[2 * group + 1] = memory.second[group];
   }
   __syncthreads();
 }
@@ -165,20 +165,20 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
   if (shape.groups > 0) {
     const int in_group = shape.channels / shape.groups;
     const float* const moments = memory.moments + image * 2 * shape.groups;
-    if (threadIdx.x < shape.groups) {
-      block.first[threadIdx.x] = moments[2 * threadIdx.x];
-      block.second[threadIdx.x] = moments[2 * threadIdx.x + 1];
+    for (int group = threadIdx.x; group < shape.groups; group += blockDim.x) {
+      block.first[group] = moments[2 * group];
+      block.second[group] = moments[2 * group + 1];
     }
     __syncthreads();
     const float4 mean = of_groups(block.first, place, in_group);
     const float4 r = of_groups(block.second, place, in_group);
     sum_gradients(windows, block, mean, r, sent);
     const float* const gammas = parameters + image / batch * dimension + gamma;
-    if (threadIdx.x < shape.groups) {
-      const float count = static_cast<float>(in_group) * shape.height * shape.width;
-      block.first[threadIdx.x] = group_sum(block.channels, gammas, threadIdx.x, in_group) / count;
-      block.second[threadIdx.x] =
-          group_sum(block.channels + shape.channels, gammas, threadIdx.x, in_group) / count;
+    const float count = static_cast<float>(in_group) * shape.height * shape.width;
+    for (int group = threadIdx.x; group < shape.groups; group += blockDim.x) {
+      block.first[group] = group_sum(block.channels, gammas, group, in_group) / count;
+      block.second[group] =
+          group_sum(block.channels + shape.channels, gammas, group, in_group) / count;
     }
     for (int c = threadIdx.x; c < shape.channels; c += blockDim.x) {
       gradients.beta[image * shape.channels + c] = block.channels[c];

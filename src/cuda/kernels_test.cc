@@ -14,47 +14,7 @@
 namespace tessera::cuda {
 namespace {
 
-using Doubles = std::vector<double>;
-
 constexpr int kNodes = 3, kBatch = 5;
-
-// Floats on both sides, filled from a seed.
-class Numbers {
- public:
-  explicit Numbers(std::size_t size, std::uint64_t seed)
-      : host(testing::normals(size, Random(seed))), device_(size) {
-    send();
-  }
-  void send() const {
-    require(cudaMemcpy(device_.data(), host.data(), host.size() * sizeof(float),
-                       cudaMemcpyHostToDevice),
-            "a copy");
-  }
-  float* device() const { return device_.data(); }
-  Vector back() const {
-    Vector values(host.size());
-    require(cudaMemcpy(values.data(), device_.data(), values.size() * sizeof(float),
-                       cudaMemcpyDeviceToHost),
-            "a copy");
-    return values;
-  }
-
-  Vector host;
-
- private:
-  DeviceArray<float> device_;
-};
-
-// Root mean square of the difference, as a fraction of that of `wanted`.
-double error_of(const Vector& got, const Doubles& wanted) {
-  double gap = 0, scale = 1e-300;
-  EXPECT_EQ(got.size(), wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    gap += (double{got[i]} - wanted[i]) * (double{got[i]} - wanted[i]);
-    scale += wanted[i] * wanted[i];
-  }
-  return std::sqrt(gap / scale);
-}
 
 // A convolution of every node's batch with weights in the kernels' order.
 struct Convolutions {

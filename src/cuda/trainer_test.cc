@@ -49,6 +49,23 @@ TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
   }
 }
 
+// Linear layers take eight samples at a time. In plain float32: a pixel that wins its pool by less
+// than 3xtf32 differs from the CPU moves a gradient by more than rounding.
+TEST(CudaTrainer, LargerBatchesTrainAsTheCpuLayersDo) {
+  SKIP_WITHOUT_GPU();
+  for (const testing::Case& c : testing::small_cases()) {
+    if (!has_kernels(c)) continue;
+    SCOPED_TRACE(c.spec);
+    LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
+    const std::string_view training = "sgd:lr=0.02,batch=11,steps=2";
+    const Learning on_cpu = cpu.learning(c.spec, training, "cpu");
+    const Learning on_gpu = gpu.learning(c.spec, training, "cuda:precision=fp32");
+    cpu.run(*on_cpu.trainer, 2);
+    gpu.run(*on_gpu.trainer, 2);
+    EXPECT_LT(largest_gap(gpu, cpu), 1e-4);
+  }
+}
+
 TEST(CudaTrainer, RepeatsBitForBit) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases()) {
