@@ -28,14 +28,14 @@ void use_gpu(int index) {
       throw std::invalid_argument(fmt::format(
           "device: the NVIDIA driver knows CUDA {}.{} and this program needs {}.{}: install a "
           "newer "
-          "driver, or use device=cpu",
+          "one, or use device=cpu",
           driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10));
   }
-  if (outcome != cudaSuccess || count == 0)
+  const bool none = outcome == cudaErrorInsufficientDriver || outcome == cudaErrorNoDevice;
+  if (none || (outcome == cudaSuccess && count == 0))
     throw std::invalid_argument(
-        fmt::format("device: cuda is not available: there is no NVIDIA GPU or no driver ({}); use "
-                    "device=cpu",
-                    cudaGetErrorString(outcome == cudaSuccess ? cudaErrorNoDevice : outcome)));
+        "device: cuda is not available: there is no NVIDIA GPU or no driver; use device=cpu");
+  require(outcome, "looking for it");
   if (index >= count)
     throw std::invalid_argument(
         fmt::format("device: there is no GPU {}: {} found, counted from 0", index, count));
