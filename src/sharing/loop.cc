@@ -144,7 +144,8 @@ class Loop final : public Sharing {
   // No more multiples of a unit than this are told: a float has room for four times as many.
   static constexpr float kMultipleMax = 1 << 22;
   static float rounded(float value, float unit) {
-    return unit == 0 ? 0 : unit * std::nearbyint(value / unit);
+    // Minus zero, which is no multiple to grid, becomes zero.
+    return unit == 0 ? 0 : unit * std::nearbyint(value / unit) + 0.0f;
   }
   // The smallest power of two of which no value is too many.
   static float finest_unit_of(const Vector& values) {

@@ -69,6 +69,7 @@ TEST(Loop, CopiesAreWhatWasToldToTheBit) {
     const Share share = pair.tells();
     refreshes += std::holds_alternative<Everything>(share.coordinates) ? 1 : 0;
     expect_copy(pair.hears(share), pair.told(), share);
+    for (const float value : share.values) EXPECT_FALSE(value == 0 && std::signbit(value));
   }
   EXPECT_GE(refreshes, 5);
   EXPECT_LE(refreshes, 6);

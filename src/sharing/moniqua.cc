@@ -73,8 +73,11 @@ class Moniqua final : public Sharing {
 
  private:
   float rounded(float value) const { return unit_ * std::nearbyint(value / unit_); }
-  // Theta is a power of two: nothing is rounded here.
-  float wrap(float value) const { return value - theta_ * std::floor(value / theta_ + 0.5f); }
+  // Theta is a power of two: nothing is rounded here. Minus zero, which is no multiple to grid,
+  // becomes zero.
+  float wrap(float value) const {
+    return value - theta_ * std::floor(value / theta_ + 0.5f) + 0.0f;
+  }
 
   std::uint32_t dimension_;
   float theta_, unit_;

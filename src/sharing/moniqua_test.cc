@@ -17,6 +17,7 @@ TEST(Moniqua, TellsFewLevelsBelowTheta) {
   EXPECT_EQ(levels.size(), 8u);
   EXPECT_EQ(*levels.begin(), -0.25f);
   EXPECT_EQ(*levels.rbegin(), 0.1875f);
+  for (const float value : share.values) EXPECT_FALSE(value == 0 && std::signbit(value));
 }
 
 // Nodes that differ by less than half of theta average as if whole values had travelled, to a unit.
