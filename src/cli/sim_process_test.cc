@@ -37,6 +37,9 @@ TEST_F(SimProcess, KilledAtAnyMomentItResumesToTheSameBits) {
     const int code = tessera(toy_ + "--checkpoint-every=1 --resume --out=" + out("killed"),
                              fmt::format("timeout --foreground -s KILL {:.3f}", seconds));
     if (code == 0) break;
+    // timeout's word for a run that ended by itself just as it was to be killed: the next attempt
+    // finds it finished.
+    if (code == 124) continue;
     ASSERT_EQ(code, 137) << said("err");
     ++killed;
   }
