@@ -1,7 +1,6 @@
 """Training of your own: what a simulation calls instead of the built-in models."""
 
 import copy
-import pickle
 
 import numpy
 
@@ -74,12 +73,17 @@ class TorchLearner(Learner):
         return [self._evaluate_one(*job) for job in zip(models, nodes)]
 
     def state(self):
-        kept = {node: (_buffers(module), optimizer.state_dict()) for node, (module, optimizer) in self._nodes.items()}
-        return pickle.dumps(kept)
+        from . import saved
+
+        return saved.dump({node: (_buffers(module), optimizer.state_dict())
+                           for node, (module, optimizer) in self._nodes.items()})
 
     def set_state(self, state):
+        from . import saved
+
+        kept = saved.load(state, self._device)
         self._nodes = {}
-        for node, (buffers, optimizer_state) in pickle.loads(state).items():
+        for node, (buffers, optimizer_state) in kept.items():
             module, optimizer = self._of(node)
             module.load_state_dict(buffers, strict=False)
             optimizer.load_state_dict(optimizer_state)
