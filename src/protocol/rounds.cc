@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "topology/mixing.h"
@@ -90,6 +93,11 @@ void Rounds::on_wake(Node& node) {
 
 bool Rounds::take_pieces(const Pieces& pieces) {
   pieces_ = pieces.count;
+  if (std::uint64_t{options_.rounds} * pieces_ > std::numeric_limits<Round>::max())
+    throw std::invalid_argument(
+        fmt::format("{} rounds of {} pieces are more meetings than can be counted: make fewer "
+                    "rounds or larger pieces",
+                    options_.rounds, pieces_));
   return pieces.count == 1 || (pieces.all_told && !meetings_->fixed());
 }
 

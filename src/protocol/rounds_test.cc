@@ -299,6 +299,20 @@ TEST(Mosaic, TakesRedrawnGraphsAndNoPiecesThatMayBeLeftOut) {
                std::invalid_argument);
 }
 
+TEST(Mosaic, RefusesMoreMeetingsThanCanBeCounted) {
+  const PreparedProtocol prepared = prepare_protocol(
+      "epidemic:rounds=100000000",
+      {.nodes = 8, .topology = make_topology("full", 8, Random(1)), .random = Random(1)});
+  try {
+    const LockStep world(8, 100, "fragments:fraction=0.01", prepared.make);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "100000000 rounds of 100 pieces are more meetings than can be counted: make fewer "
+              "rounds or larger pieces");
+  }
+}
+
 // A node that stops in the middle of a round goes on with the pieces it had heard.
 TEST(Mosaic, ContinuesFromASavedState) {
   OneNodeOptions how{.id = 1,
