@@ -158,6 +158,10 @@ double Options::number(std::string_view key, double fallback, Interval accepted)
   return number;
 }
 
+double Options::number_in(std::string_view key, std::string_view part) const {
+  return parse_option(*this, key, part, parse_number);
+}
+
 std::int64_t Options::integer(std::string_view key, std::int64_t fallback, Interval accepted) {
   const std::string* value = find(key);
   if (!value) return fallback;

@@ -67,6 +67,9 @@ class Options {
 
   void done() const;
 
+  // A number that is a part of the value of `key`.
+  double number_in(std::string_view key, std::string_view part) const;
+
   // For checks an Options cannot know of: throws "jwins: levels=40: too many ..." in the same form.
   [[noreturn]] void refuse(std::string_view key, std::string_view why) const;
 

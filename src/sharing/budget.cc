@@ -4,22 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 
 namespace tessera {
-namespace {
-
-double number_or_refuse(const Options& options, std::string_view text) {
-  try {
-    return parse_number(text);
-  } catch (const std::invalid_argument& error) {
-    options.refuse("budget", error.what());
-  }
-}
-
-}  // namespace
-
 Budget Budget::read(Options& options, std::vector<double> fallback, Round rounds) {
   Budget budget;
   budget.schedule_ = Schedule::read(options, rounds);
@@ -30,13 +17,13 @@ Budget Budget::read(Options& options, std::vector<double> fallback, Round rounds
   double sum = 0;
   for (const std::string& word : words) {
     const std::size_t at = word.find('@');
-    Entry entry{.fraction = number_or_refuse(options, word.substr(0, at)),
+    Entry entry{.fraction = options.number_in("budget", word.substr(0, at)),
                 .chance = 1.0 / static_cast<double>(words.size())};
     if (!above_up_to(0, 1).contains(entry.fraction))
       options.refuse("budget",
                      fmt::format("{} must be in (0, 1]: the fraction of the model to send", word));
     if (at != std::string::npos) {
-      entry.chance = number_or_refuse(options, word.substr(at + 1));
+      entry.chance = options.number_in("budget", word.substr(at + 1));
       if (!above_up_to(0, 1).contains(entry.chance))
         options.refuse("budget", fmt::format("{}: a chance must be in (0, 1]", word));
       chances = true;

@@ -2,22 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 
 namespace tessera {
-namespace {
-
-double number_or_refuse(const Options& options, std::string_view text) {
-  try {
-    return parse_number(text);
-  } catch (const std::invalid_argument& error) {
-    options.refuse("schedule", error.what());
-  }
-}
-
-}  // namespace
-
 Schedule Schedule::read(Options& options, Round rounds) {
   Schedule schedule;
   if (!options.has("schedule")) return schedule;
@@ -29,8 +16,8 @@ Schedule Schedule::read(Options& options, Round rounds) {
     const std::size_t at = word.find('@');
     if (at == std::string::npos)
       options.refuse("schedule", fmt::format("{}: write factor@part, such as 0.5@0.8/3@1", word));
-    const Part part{.factor = number_or_refuse(options, word.substr(0, at)),
-                    .until = number_or_refuse(options, word.substr(at + 1))};
+    const Part part{.factor = options.number_in("schedule", word.substr(0, at)),
+                    .until = options.number_in("schedule", word.substr(at + 1))};
     if (!above(0).contains(part.factor))
       options.refuse("schedule", fmt::format("{}: a factor must be above 0", word));
     if (!above_up_to(before, 1).contains(part.until))
