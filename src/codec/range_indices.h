@@ -1,5 +1,5 @@
-// Indices as gaps in an adaptive range code (number_coder.h). On JWINS's masks of CIFAR-10 it takes
-// 3.2 bits an index at a tenth, where gamma takes 3.6 and independent places would take 4.7.
+// Indices as gaps in an adaptive range code (number_coder.h): a tenth fewer bits than gamma on
+// JWINS's masks of a tenth (docs/algorithms.md), and the entropy of random places on random ones.
 // Chances that also depend on the last gaps, on their running mean or on the next coarser band of a
 // wavelet were tried: they learn more slowly and gain nothing.
 //
