@@ -22,7 +22,7 @@ struct Lists {
 
 class CudaEvaluator final : public Evaluator {
  public:
-  explicit CudaEvaluator(EvaluatorParts parts)
+  explicit CudaEvaluator(StackedEvaluatorParts parts)
       : parts_(std::move(parts)), data_(*parts_.test, parts_.model.task) {}
 
   std::vector<Score> evaluate(std::span<const NodeId> nodes,
@@ -60,7 +60,7 @@ class CudaEvaluator final : public Evaluator {
                       std::vector<Score>& scores);
   void add_batches(CudaNet& net, std::size_t nodes, std::size_t batch, const Lists& lists);
 
-  EvaluatorParts parts_;
+  StackedEvaluatorParts parts_;
   ResidentData data_;
   Workers workers_{0};
   Stream stream_;
@@ -164,7 +164,7 @@ void CudaEvaluator::add_batches(CudaNet& net, std::size_t nodes, std::size_t bat
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_evaluator(EvaluatorParts parts) {
+std::unique_ptr<Evaluator> make_evaluator(StackedEvaluatorParts parts) {
   return std::make_unique<CudaEvaluator>(std::move(parts));
 }
 

@@ -9,8 +9,7 @@
 #include "cuda/backend.h"
 #include "cuda/net.h"
 #include "cuda/peaks.h"
-#include "data/stores.h"
-#include "data/views.h"
+#include "learn/bench_images.h"
 #include "learn/models.h"
 
 namespace tessera {
@@ -167,36 +166,13 @@ void bench_stage(KernelTable& table, int nodes, int batch, const ConvShape& shap
             [&] { cuda::convolve_weights(pass, shape, rows, x.data(), d_weights.data()); });
 }
 
-std::string_view precision_name(Precision precision) {
-  return precision == Precision::kFp32 ? "fp32" : precision == Precision::kTf32 ? "tf32" : "3xtf32";
-}
-
-// CIFAR-10's form and test set's size, without its files.
-LoadedData images_like_cifar() {
-  const auto half = [](std::size_t count) -> std::shared_ptr<const Dataset> {
-    std::vector<std::uint8_t> pixels(count * 3072);
-    for (std::size_t i = 0; i < pixels.size(); ++i)
-      pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
-    std::vector<float> targets(count);
-    for (std::size_t i = 0; i < count; ++i) targets[i] = static_cast<float>(i % 10);
-    return std::make_shared<Normalized>(
-        std::make_shared<ByteSamples>(3072, std::move(pixels), std::move(targets)),
-        Normalization{255, 0.5, 0.5});
-  };
-  LoadedData data{.name = "images"};
-  data.task = {.kind = Task::Kind::kImages, .shape = {3, 32, 32}, .classes = 10};
-  data.train = half(20'480);
-  data.test = half(10'000);
-  return data;
-}
-
 Learning learning_of(const LoadedData& data, std::uint32_t nodes, std::size_t steps,
                      Precision precision) {
   return make_learning(
       data, partition_data(data, "iid", nodes, Random(1)),
       {.model = parse_spec("gn-lenet"),
        .training = {.lr = 0.01f, .batch = 8, .steps = steps},
-       .device = parse_device(fmt::format("cuda:precision={}", precision_name(precision))),
+       .device = parse_device(fmt::format("cuda:precision={}", to_string(precision))),
        .backends = {&cuda_backend(), 1}});
 }
 
@@ -221,7 +197,7 @@ void bench_steps(Bench& bench, const LoadedData& data, std::uint32_t nodes, Prec
                nine = seconds_of_round(bench, data, nodes, 9, precision);
   const double step_ms = (nine - three) / 6 * 1e3;
   bench.say(fmt::format("  {} nodes, {}: {:.3f} ms a step; a round of 3 with the copies {:.2f} ms",
-                        nodes, precision_name(precision), step_ms, three * 1e3));
+                        nodes, to_string(precision), step_ms, three * 1e3));
   if (nodes == 96 && precision == Precision::k3xTf32)
     bench.limit("a step of 96 GN-LeNets on the GPU, 3xtf32", step_ms, 2.0, "ms");
   if (nodes == 96 && precision == Precision::kTf32)
@@ -238,8 +214,8 @@ void bench_evaluation(Bench& bench, const LoadedData& data, Precision precision)
   const std::vector<std::span<const float>> models(96, model);
   const double seconds =
       bench.time([&] { keep(learning.evaluator->evaluate(nodes, models)[0].loss); }).median_s;
-  bench.say(fmt::format("  96 models on 10,000 images, {}: {:.3f} s", precision_name(precision),
-                        seconds));
+  bench.say(
+      fmt::format("  96 models on 10,000 images, {}: {:.3f} s", to_string(precision), seconds));
   if (precision == Precision::k3xTf32)
     bench.limit("96 models on 10,000 images, 3xtf32", seconds, 0.35, "s");
 }
@@ -263,12 +239,12 @@ void bench_gpu(Bench& bench) {
       ConvShape{32, 32, 3, 32, 5}, ConvShape{16, 16, 32, 32, 5}, ConvShape{8, 8, 32, 64, 5}};
   const std::array precisions = {Precision::kFp32, Precision::k3xTf32, Precision::kTf32};
   for (const Precision precision : precisions) {
-    bench.say(fmt::format("GN-LeNet's kernels, 96 nodes, batch 8, {}:", precision_name(precision)));
+    bench.say(fmt::format("GN-LeNet's kernels, 96 nodes, batch 8, {}:", to_string(precision)));
     KernelTable table{bench, stream, peaks};
     for (const ConvShape& shape : shapes) bench_stage(table, 96, 8, shape, precision);
     bench.say(fmt::format("  floor of these together: {:.3f} ms", table.floor_s * 1e3));
   }
-  const LoadedData data = images_like_cifar();
+  const LoadedData data = images_like_cifar(20'480, 10'000);
   for (const std::uint32_t nodes : {96u, 1024u})
     for (const Precision precision : precisions) bench_steps(bench, data, nodes, precision);
   for (const Precision precision : precisions) bench_evaluation(bench, data, precision);

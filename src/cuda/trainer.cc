@@ -39,7 +39,7 @@ struct Chunk {
 
 class CudaTrainer final : public Trainer {
  public:
-  explicit CudaTrainer(TrainerParts parts)
+  explicit CudaTrainer(StackedTrainerParts parts)
       : parts_(std::move(parts)),
         data_(*parts_.train, parts_.model.task),
         chunk_nodes_(nodes_in_chunk()) {
@@ -80,7 +80,7 @@ class CudaTrainer final : public Trainer {
   void run_steps(Chunk& chunk) const;
   void finish(Chunk& chunk);
 
-  TrainerParts parts_;
+  StackedTrainerParts parts_;
   Workers workers_{0};
   ResidentData data_;
   std::size_t chunk_nodes_;
@@ -238,7 +238,7 @@ std::uint64_t memory_for(const DeviceOptions& device) {
   return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9);
 }
 
-std::unique_ptr<Trainer> make_trainer(TrainerParts parts) {
+std::unique_ptr<Trainer> make_trainer(StackedTrainerParts parts) {
   return std::make_unique<CudaTrainer>(std::move(parts));
 }
 

@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32
 
 }  // namespace
 
+std::string_view to_string(DeviceOptions::Precision precision) {
+  return kPrecisions[static_cast<std::size_t>(precision)];
+}
+
 DeviceOptions parse_device(std::string_view spec) {
   Options options(parse_spec(spec));
   DeviceOptions device;

@@ -34,5 +34,6 @@ struct DeviceOptions {
 
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
 DeviceOptions parse_device(std::string_view spec);
+std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
 
 }  // namespace tessera

@@ -34,18 +34,12 @@ Vector initial_of(const Model& model, const LearningOptions& options) {
 
 void learn_stacked(const Model& model, const LearningOptions& options, Learning& learning) {
   const DeviceOptions& device = options.device;
+  if (device.precision == DeviceOptions::Precision::kTf32)
+    throw std::invalid_argument(fmt::format(
+        "device: {} runs on LibTorch, in float32: leave precision=tf32 out", model.name));
   if (device.cuda) require_cuda(device.index);
-  learning.trainer = make_stacked_trainer({.model = model,
-                                           .initial = initial_of(model, options),
-                                           .train = learning.data.train,
-                                           .node_samples = learning.partition.train,
-                                           .sgd = options.training,
-                                           .device = device});
-  learning.evaluator =
-      make_stacked_evaluator({.model = model,
-                              .test = learning.data.test,
-                              .node_samples = test_lists(learning, options.test_samples),
-                              .device = device});
+  learning.trainer = make_stacked_trainer(stacked_trainer_parts(model, options, learning));
+  learning.evaluator = make_stacked_evaluator(stacked_evaluator_parts(model, options, learning));
   learning.description = describe(model.name, model.dimension(),
                                   device.cuda ? "stacked on the GPU" : "stacked on the CPU");
 }

@@ -6,34 +6,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "data/dataset.h"
-#include "learn/device.h"
-#include "learn/model.h"
-#include "learn/sgd.h"
+#include "learn/stacked_parts.h"
 #include "node/trainer.h"
 
 namespace tessera {
 
-struct StackedTrainerParts {
-  Model model{};
-  Vector initial{};
-  std::shared_ptr<const Dataset> train{};
-  std::vector<Indices> node_samples{};
-  SgdOptions sgd{};
-  DeviceOptions device{};
-};
-
 std::unique_ptr<Trainer> make_stacked_trainer(StackedTrainerParts parts);
-
-struct StackedEvaluatorParts {
-  Model model{};
-  std::shared_ptr<const Dataset> test{};
-  std::vector<Indices> node_samples{};  // One list for all nodes, or a list per node.
-  DeviceOptions device{};
-};
-
 std::unique_ptr<Evaluator> make_stacked_evaluator(StackedEvaluatorParts parts);
 
 }  // namespace tessera

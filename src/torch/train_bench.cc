@@ -8,6 +8,7 @@
 
 #include "data/stores.h"
 #include "data/views.h"
+#include "learn/bench_images.h"
 #include "learn/cpu_net.h"
 #include "learn/learning.h"
 #include "learn/models.h"
@@ -135,24 +136,6 @@ void bench_matrix_product(Bench& bench) {
   const double flops = 2.0 * static_cast<double>(size * size * size);
   bench.row(fmt::format("torch::mm, {0}x{0}, one thread", size), timing, 0,
             fmt::format("{:.0f} GFLOP/s ({})", flops / timing.median_s * 1e-9, describe_blas()));
-}
-
-// CIFAR-10's size and form, without its files.
-LoadedData images_like_cifar(std::size_t size) {
-  const auto half = [](std::size_t count) -> std::shared_ptr<const Dataset> {
-    std::vector<std::uint8_t> pixels(count * 3072);
-    for (std::size_t i = 0; i < pixels.size(); ++i)
-      pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
-    std::vector<float> targets(count);
-    for (std::size_t i = 0; i < count; ++i) targets[i] = static_cast<float>(i % 10);
-    return std::make_shared<Normalized>(
-        std::make_shared<ByteSamples>(3072, std::move(pixels), std::move(targets)),
-        Normalization{255, 0.5, 0.5});
-  };
-  LoadedData data{.name = "images", .task = image_task(3, 32, 10)};
-  data.train = half(size);
-  data.test = half(size / 5);
-  return data;
 }
 
 struct Cohort {
@@ -291,7 +274,8 @@ void bench_training(Bench& bench) {
     bench_steps(bench, "lstm", text, twins::lstm(80, 92));
   }
   bench.section("training many nodes, GN-LeNet");
-  const LoadedData data = images_like_cifar(is_quick(bench) ? 2'000 : 50'000);
+  const std::size_t images = is_quick(bench) ? 2'000 : 50'000;
+  const LoadedData data = images_like_cifar(images, images / 5);
   bench_threads(bench, data);
   bench_memory(bench, data);
   bench_gpu(bench, data);
