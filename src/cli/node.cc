@@ -28,8 +28,9 @@ struct NoLongerRunning {
 
 int run_node(const LiveSettings& settings, const std::string& command) {
   const Stopwatch watch;
-  LiveRun node(settings,
-               [&](std::string_view line) { print_err("{:9.3f} {}\n", watch.seconds(), line); });
+  LiveRun node(settings, {.say = [&](std::string_view line) {
+                 print_err("{:9.3f} {}\n", watch.seconds(), line);
+               }});
   const NoLongerRunning at_the_end;
   running = &node;
   listen_for({SIGTERM, SIGINT, SIGHUP}, SecondSignal::kChangesNothing, [] {

@@ -19,6 +19,7 @@ bool Leaving::are_done(std::span<const PeerState> peers) const {
 
 bool Leaving::may_leave(Instant now, Round rounds_done, bool training,
                         std::span<const PeerState> peers) const {
+  if (leave_now_) return true;
   if (finished()) return asked() || are_done(peers) || now - *finished_since_ >= limits_.linger;
   if (!stopping()) return false;
   // Not in the middle of training: what it has learnt since the last checkpoint would be lost.

@@ -25,6 +25,9 @@ class Leaving {
   void ask() { asked_.store(true); }
   bool asked() const { return asked_.load(); }
 
+  // What is under way will not be done: there is nothing to wait for.
+  void leave_now() { leave_now_ = true; }
+
   // Begins to stop when that was asked; true the first time.
   bool begin_to_stop(Instant now, Round rounds_done);
   bool stopping() const { return stopping_since_.has_value(); }
@@ -48,6 +51,7 @@ class Leaving {
 
   Limits limits_;
   std::atomic<bool> asked_{false};
+  bool leave_now_ = false;
   std::optional<Instant> stopping_since_;
   Round last_seen_ = 0;  // Rounds done when it began to stop.
   std::optional<Instant> finished_since_;

@@ -37,12 +37,14 @@ class SpoiltTrainer final : public Trainer {
   explicit SpoiltTrainer(QuadraticOptions options) : toy(options) {}
   Quadratic toy;
   std::uint64_t spoilt_first = 0, spoilt_last = 0;  // Counted from 1; none by default.
+  std::uint64_t abandoned = 0;                      // This one.
 
   std::size_t dimension() const override { return toy.dimension(); }
   Vector initial_model() const override { return toy.initial_model(); }
   void train(std::span<TrainJob> cohort) override {
+    if (++trainings_ == abandoned) throw WorkAbandoned();
     toy.train(cohort);
-    if (++trainings_ < spoilt_first || trainings_ > spoilt_last) return;
+    if (trainings_ < spoilt_first || trainings_ > spoilt_last) return;
     for (TrainJob& job : cohort) job.model.front() = std::numeric_limits<float>::quiet_NaN();
   }
 

@@ -72,6 +72,7 @@ void Runtime::begin() {
   if (!restored_) checkpoint();
   give(Started{});
   for (Incoming& incoming : waiting) hear(std::move(incoming));
+  update_status();
 }
 
 void Runtime::tick() {
@@ -116,6 +117,7 @@ void Runtime::note_progress() {
   if (due && !ended) evaluate(*due, at);
   if (!ended) return;
   leaving_.finish(clock_.now());
+  parts_.observer->on_finished(*node_);
   evaluate(node_->rounds_done(), at);
   const std::string missing = shortfall();
   parts_.observer->say(fmt::format("finished after {} rounds{}{}", node_->rounds_done(),
@@ -144,16 +146,27 @@ void Runtime::take_work_done() {
 }
 
 void Runtime::on_done(TrainingDone done) {
-  if (done.failure) std::rethrow_exception(done.failure);
+  if (done.failure) return leave_if_abandoned(done.failure);
   refuse_divergence(parts_.id, node_->rounds_done(), done.trained.loss, "training");
   give(std::move(done.trained));
 }
 
 void Runtime::on_done(const EvaluationDone& done) {
+  if (done.failure) return leave_if_abandoned(done.failure);
   records_.settle();
-  if (done.failure) std::rethrow_exception(done.failure);
   records_.write(done.row);
   status_.post_evaluation(done.row);
+}
+
+// The node stays as it was when the work began, and so does the trainer: a row that was to be
+// written is still owed, and a node that is started again trains again.
+void Runtime::leave_if_abandoned(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const WorkAbandoned&) {
+    if (!leaving_.finished()) parts_.observer->say("left in the middle of a training");
+    leaving_.leave_now();
+  }
 }
 
 void Runtime::receive() {

@@ -137,6 +137,7 @@ class Runtime final : private Env {
   void take_work_done();
   void on_done(TrainingDone done);
   void on_done(const EvaluationDone& done);
+  void leave_if_abandoned(const std::exception_ptr& failure);
   void receive();
   void hear(Incoming incoming);
   void tick();

@@ -28,6 +28,7 @@ class RuntimeObserver {
   virtual void on_event(Instant, const Event&) {}                        // Before it is handled.
   virtual void on_adopted(Instant, std::span<const float> /*model*/) {}  // Begins anew with it.
   virtual void on_round(Instant, const Node&) {}  // It has completed a round.
+  virtual void on_finished(const Node&) {}        // It has come to its end.
   virtual void on_tick() {}                       // A few times a second.
   virtual void on_row(const RuntimeRow& row) = 0;
   // False: it could not be written, and is to be tried again later.

@@ -96,6 +96,26 @@ TEST_F(LiveRing, StoppedAndStartedAgainItEndsInTheSameModels) {
   EXPECT_EQ(digests(), whole);
 }
 
+// Its trainer is a loop elsewhere that has ended, in the middle of a training or of a round's test.
+TEST_F(LiveRing, ATrainingThatIsAbandonedIsDoneAgain) {
+  make("dpsgd:rounds=30");
+  run_all();
+  const auto whole = digests();
+  make("dpsgd:rounds=30");
+  nodes_[1]->options.checkpoint_every = std::chrono::hours(1);  // None but the first and the last.
+  nodes_[1]->trainer().abandoned = 12;
+  std::vector<std::jthread> threads;
+  for (const NodeId id : {0u, 2u, 3u}) threads.push_back(start(id));
+  start(1).join();
+  EXPECT_EQ(nodes_[1]->failure, "");
+  EXPECT_EQ(nodes_[1]->end, RunEnd::kStopped);
+  EXPECT_EQ(nodes_[1]->rounds, 11u);
+  EXPECT_TRUE(nodes_[1]->has_said("left in the middle of a training"));
+  start(1).join();
+  threads.clear();
+  EXPECT_EQ(digests(), whole);
+}
+
 TEST_F(LiveRing, CrashesAreInvisibleWhenEveryRoundIsSaved) {
   make("dpsgd:rounds=30");
   run_all();

@@ -37,6 +37,10 @@ class Trainer {
   virtual void fields(Archive&) {}
 };
 
+// Thrown by a trainer or an evaluator that is to do no more, though nothing is wrong: a live node
+// then saves what it has and leaves. What it was to do is done when it comes back.
+struct WorkAbandoned {};
+
 // How well a model does on data it has not seen.
 struct Score {
   double accuracy = 0;  // Fraction right; for ratings, the fraction within the task's tolerance.

@@ -176,13 +176,17 @@ std::string to_toml(const Experiment& experiment) {
   return text;
 }
 
-Experiment ExperimentArguments::resolve() const {
-  Experiment experiment = file.empty() ? Experiment{} : read_experiment(file);
-  for (const auto& [name, value] : flags)
+void set_lines(Experiment& experiment, const std::map<std::string, std::string>& lines) {
+  for (const auto& [name, value] : lines)
     if (!value.empty()) {
       check_value(name, value);
       experiment.*(require_key(name).value) = value;
     }
+}
+
+Experiment ExperimentArguments::resolve() const {
+  Experiment experiment = file.empty() ? Experiment{} : read_experiment(file);
+  set_lines(experiment, flags);
   return experiment;
 }
 

@@ -58,6 +58,10 @@ Experiment parse_experiment(std::string_view text, const std::filesystem::path& 
 // Every key; what is empty is left out.
 std::string to_toml(const Experiment& experiment);
 
+// Lines that win over what is there. Throws std::invalid_argument for an unknown one; empty ones
+// say nothing.
+void set_lines(Experiment& experiment, const std::map<std::string, std::string>& lines);
+
 // What a command line says of an experiment: a file, and flags that win over it.
 struct ExperimentArguments {
   std::string file{};

@@ -106,6 +106,10 @@ void LiveRecords::on_went_back(const Node& node, const Trainer& trainer) {
   log([&](EventLogWriter&) { record(log_path_, log_header_); });
 }
 
+void LiveRecords::on_finished(const Node& node) {
+  if (parts_.on_finished) parts_.on_finished(node);
+}
+
 void LiveRecords::on_tick() {
   if (const std::string news = parts_.roster->look(*parts_.transport); !news.empty()) say(news);
   if (!rows_.empty() && failures_.may_try()) write_rows();

@@ -54,6 +54,7 @@ struct LiveRecordsParts {
   RosterFile* roster = nullptr;
   Transport* transport = nullptr;
   Say say{};
+  std::function<void(const Node&)> on_finished{};  // May be empty.
 };
 
 class LiveRecords final : public RuntimeObserver {
@@ -72,6 +73,7 @@ class LiveRecords final : public RuntimeObserver {
   bool on_checkpoint(Round round, const Bytes& state) override;
   Bytes last_checkpoint() override;
   void on_went_back(const Node& node, const Trainer& trainer) override;
+  void on_finished(const Node& node) override;
   void on_tick() override;
   std::vector<std::string> alarms() const override;
   void say(std::string_view line) override { parts_.say(line); }

@@ -83,19 +83,20 @@ std::shared_ptr<Liar> make_liar(const LiveSettings& settings, const Plan& plan, 
 
 }  // namespace
 
-LiveRun::LiveRun(LiveSettings settings, Say say)
+LiveRun::LiveRun(LiveSettings settings, LiveParts parts)
     : settings_(std::move(settings)),
       roster_(settings_.roster, settings_.name),
       id_(roster_.self().id),
       plan_(plan_for(settings_, roster_)),
       options_(read_options()),
-      lesson_(make_lesson(plan_, read_setting("threads", settings_.threads, parse_threads))),
+      lesson_(make_own_lesson(std::move(parts.lesson))),
       folder_(settings_.folder, to_toml(plan_.experiment), ExistingRun::kResume),
       transport_(make_transport()),
       records_({.folder = &folder_,
                 .roster = &roster_,
                 .transport = transport_.get(),
-                .say = std::move(say)}) {
+                .say = std::move(parts.say),
+                .on_finished = std::move(parts.on_finished)}) {
   mark_folder(folder_.path(), identity_of(roster_));
   const auto make = [this](Vector model) {
     return make_node(plan_, id_, std::move(model), lesson_.trainer->tensors());
@@ -120,6 +121,11 @@ LiveRun::LiveRun(LiveSettings settings, Say say)
 }
 
 LiveRun::~LiveRun() = default;
+
+Learning LiveRun::make_own_lesson(Learning given) const {
+  if (given.trainer) return given;
+  return make_lesson(plan_, read_setting("threads", settings_.threads, parse_threads));
+}
 
 // Those to ask for a model when coming late. A node that must see every message from the first can
 // not be helped, and one whose neighbours wait for it for ever is never late.

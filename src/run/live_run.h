@@ -19,21 +19,31 @@
 
 namespace tessera {
 
+// What a live node works with besides its settings.
+struct LiveParts {
+  Say say{};  // Told what happens, a line at a time.
+  // A trainer and an evaluator of one's own; without a trainer, what the settings' lines say.
+  Learning lesson{};
+  std::function<void(const Node&)> on_finished{};  // Called once, on the thread of run().
+};
+
 class LiveRun {
  public:
   // Reads and loads everything, and goes on from the folder's newest checkpoint if there is one.
-  // `say` is told what happens, a line at a time. Throws std::invalid_argument for a wrong setting
-  // and std::runtime_error for what cannot be used.
-  LiveRun(LiveSettings settings, Say say);
+  // Throws std::invalid_argument for a wrong setting and std::runtime_error for what cannot be
+  // used.
+  LiveRun(LiveSettings settings, LiveParts parts);
   ~LiveRun();
 
   // Until the node has finished, or stop() was called; `command` is what a summary says was typed.
   RunEnd run(const std::string& command);
   // Why a run that fell short did.
   std::string shortfall() const { return runtime_->shortfall(); }
-  void stop() { runtime_->stop(); }  // Safe in a signal's handler.
+  void stop() { runtime_->stop(); }                         // Safe in a signal's handler.
+  NodeStatus status() const { return runtime_->status(); }  // From any thread.
 
  private:
+  Learning make_own_lesson(Learning given) const;
   std::unique_ptr<Transport> make_transport() const;
   RuntimeOptions read_options() const;
   std::vector<NodeId> helpers() const;
