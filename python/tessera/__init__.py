@@ -6,12 +6,14 @@
         print(row["round"], row["accuracy"], row["bytes_sent_per_node"])
 
 `Simulation` takes every line that an experiment's file has, as keyword arguments, or the file itself. `TorchLearner`
-brings your own `torch.nn.Module`; any object with `train` and `evaluate` will do. `kernels` are functions on arrays.
+brings your own `torch.nn.Module`; any object with `train` and `evaluate` will do. `Peer` is a live node inside a loop of
+your own. `kernels` are functions on arrays.
 """
 
 from tessera import kernels
 from tessera._tessera import partition
 from tessera.learner import Learner, TorchLearner
+from tessera.peer import Peer, make_roster
 from tessera.simulation import Simulation, compare, report
 
-__all__ = ["Learner", "Simulation", "TorchLearner", "compare", "kernels", "partition", "report"]
+__all__ = ["Learner", "Peer", "Simulation", "TorchLearner", "compare", "kernels", "make_roster", "partition", "report"]

@@ -4,6 +4,8 @@ uint32, and are not copied; a torch tensor on the CPU goes in as `tensor.numpy()
     coefficients = wavelet_forward(model)                     # JWINS: sym2, four levels
     indices = select_largest(coefficients, len(model) // 10)
     payload = encode_indices(indices, len(coefficients))      # Elias gamma
+
+`digest(models)` is the number that Simulation.digest is of such models.
 """
 
 from tessera._tessera import (
@@ -11,6 +13,7 @@ from tessera._tessera import (
     average,
     decode_indices,
     decode_values,
+    digest,
     encode_indices,
     encode_values,
     select_largest,
@@ -23,6 +26,7 @@ __all__ = [
     "average",
     "decode_indices",
     "decode_values",
+    "digest",
     "encode_indices",
     "encode_values",
     "select_largest",

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/hash.h"
 #include "codec/codec.h"
 #include "math/select.h"
 #include "math/wavelet.h"
@@ -131,6 +132,14 @@ void average(const py::handle& array, const std::vector<py::object>& others,
   chosen->average(model, copies);
 }
 
+// As Simulation::model_digest has it.
+std::uint64_t digest(const std::vector<py::object>& models) {
+  std::uint64_t all = 0;
+  for (const py::object& model : models)
+    all = hash_bytes(bytes_of(floats_in(model, "models")), all);
+  return all;
+}
+
 }  // namespace
 
 void bind_kernels(py::module_& module) {
@@ -144,6 +153,7 @@ void bind_kernels(py::module_& module) {
              "codec"_a = "gamma");
   module.def("encode_values", put_values, "values"_a, "codec"_a = "planes", "seed"_a = 0);
   module.def("decode_values", get_values, "payload"_a, "count"_a, "codec"_a = "planes");
+  module.def("digest", digest, "models"_a);
   module.def("average", average, "model"_a, "others"_a, "weights"_a, "rule"_a = "gaps");
 }
 
