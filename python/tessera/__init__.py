@@ -13,7 +13,9 @@ your own. `kernels` are functions on arrays.
 from tessera import kernels
 from tessera._tessera import partition
 from tessera.learner import Learner, TorchLearner
+from tessera.own import Sharing
 from tessera.peer import Peer, make_roster
 from tessera.simulation import Simulation, compare, report
 
-__all__ = ["Learner", "Peer", "Simulation", "TorchLearner", "compare", "kernels", "make_roster", "partition", "report"]
+__all__ = ["Learner", "Peer", "Sharing", "Simulation", "TorchLearner", "compare", "kernels", "make_roster", "partition",
+           "report"]

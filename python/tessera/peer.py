@@ -1,13 +1,16 @@
 """A live node inside a loop of your own."""
 
 import atexit
+import contextlib
 import json
 import os
+import socket
 import sys
 import weakref
 
 from tessera import _tessera
 from tessera.flat import flat_model
+from tessera.own import lines_of
 
 _GLANCE_SECONDS = 0.1  # How long Ctrl-C may have to wait.
 _OWN_LINES = ("data", "model", "training", "partition", "device")
@@ -34,7 +37,8 @@ class Peer:
 
     Further keywords are the settings of `tessera node` (roster, key, name, listen, folder, checkpoint, gather, linger,
     link, metrics, ...) and the lines of an experiment (sharing, protocol, topology, rule, codec, seed, nodes, ...).
-    `name` is that of the key's file unless said, `nodes` the number of the roster's members.
+    `name` is that of the key's file unless said, `nodes` the number of the roster's members. `sharing` may also be a
+    class of your own (tessera.Sharing), which then runs on the node's thread, with the GIL.
 
     Shared are the parameters that need a gradient, which must be float32. Buffers, integers and parameters without a
     gradient stay with their node.
@@ -169,10 +173,13 @@ def make_roster(folder, members):
 
         make_roster("net", {"alice": "127.0.0.1:7401", "bob": "127.0.0.1:7402"})
 
-    writes net/alice.key, net/alice.pub, ... and net/roster.toml, whose path it returns. Where machines belong to
-    different people each makes its own key: `tessera keygen` and `tessera roster add`.
+    writes net/alice.key, net/alice.pub, ... and net/roster.toml, whose path it returns. A list of names will do: then
+    ports are taken that are free now. Where machines belong to different people each makes its own key: `tessera
+    keygen` and `tessera roster add`.
     """
-    return _tessera.make_roster(os.fspath(folder), list(dict(members).items()))
+    if not isinstance(members, dict):
+        members = dict(zip(members, _free_addresses(len(members))))
+    return _tessera.make_roster(os.fspath(folder), list(members.items()))
 
 
 def _sorted_out(file, given):
@@ -185,12 +192,20 @@ def _sorted_out(file, given):
         if key not in node_keys and key not in experiment_keys:
             known = ", ".join([*node_keys, *experiment_keys])
             raise ValueError(f"neither a node nor an experiment has a line '{key}'. Known: {known}.")
-        (keys if key in node_keys else lines)[key] = os.fspath(value) if hasattr(value, "__fspath__") else str(value)
+        (keys if key in node_keys else lines)[key] = os.fspath(value) if hasattr(value, "__fspath__") else value
     if "key" in keys and "name" not in keys and file is None:
         keys["name"] = os.path.splitext(os.path.basename(keys["key"]))[0]
     if "nodes" not in lines and "roster" in keys and file is None and "experiment" not in keys:
         lines["nodes"] = str(_tessera.members_of(keys["roster"]))
-    return keys, lines
+    return {key: str(value) for key, value in keys.items()}, lines_of(lines)
+
+
+def _free_addresses(count):
+    with contextlib.ExitStack() as until_all_are_known:
+        sockets = [until_all_are_known.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 def _to_stderr(line):

@@ -8,6 +8,7 @@ import threading
 import time
 
 from tessera import _tessera
+from tessera.own import lines_of
 
 _CHECKPOINT_SECONDS = 60.0
 
@@ -25,6 +26,7 @@ class Simulation:
 
     Further keywords are the lines of an experiment: nodes=16, seed=90, sharing="jwins", protocol="dpsgd:rounds=100",
     network="links:up=1MB/s", ... `tessera list` and docs/ know them all. A wrong one raises ValueError.
+    `sharing` may also be a class of your own: see tessera.Sharing.
 
     Iterating runs the simulation and yields a dict for every evaluation. An exception of the learner, or Ctrl-C,
     comes out of the loop; with `out` there is a checkpoint by then, and existing="resume" goes on from it to the same
@@ -41,7 +43,7 @@ class Simulation:
                 if key in lines:
                     raise ValueError(f"learner and {key}={lines[key]!r}: a learner of your own brings its {key}")
             lines = {"model": "quadratic"} | lines  # A line that needs no data; the learner takes its place.
-        keys = {key: str(value) for key, value in lines.items()}
+        keys = lines_of(lines)
         self._run = _tessera.Run(os.fspath(file) if file else "", keys, learner, threads)
         self._folder, self._existing = None, existing  # The folder is held while the run goes on, and no longer.
         if out:

@@ -1,7 +1,6 @@
 """What tests of live peers have in common: networks on loopback whose processes and threads all end."""
 
 import contextlib
-import socket
 import tempfile
 import threading
 
@@ -10,22 +9,12 @@ import tessera
 DEADLINE = 120.0  # Seconds, far more than anything here takes: a machine may be busy.
 
 
-def free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    return addresses
-
-
 class Network:
     """A roster of nodes n0, n1, ... in a folder of its own."""
 
     def __init__(self, folder, count):
         self.folder, self.count = folder, count
-        self.roster = tessera.make_roster(folder, {f"n{i}": a for i, a in enumerate(free_addresses(count))})
+        self.roster = tessera.make_roster(folder, [f"n{i}" for i in range(count)])
 
     def settings(self, node, **more):
         """A node's, with a checkpoint every round."""

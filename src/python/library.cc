@@ -8,6 +8,7 @@ PYBIND11_MODULE(_tessera, module) {
   tessera::bind_kernels(module);
   tessera::bind_sharing(module);
   tessera::bind_runs(module);
+  tessera::bind_own_sharing(module);
 #if TESSERA_WITH_LIVE
   tessera::bind_live_peer(module);
 #endif

@@ -65,11 +65,15 @@ class PythonRun {
 
   py::bytes save() {
     Bytes state;
-    save_fields(*run_, state);
+    {
+      const py::gil_scoped_release without_gil;
+      save_fields(*run_, state);
+    }
     return python_bytes(state);
   }
 
   void load(std::string_view state) {
+    const py::gil_scoped_release without_gil;
     ByteReader in(bytes_in(state));
     const Result<void> loaded = load_fields(*run_, in);
     if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
