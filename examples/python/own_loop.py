@@ -16,7 +16,8 @@ def node(folder, name, own_classes):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     own = torch.nonzero(sum(labels == label for label in own_classes)).ravel()
     with tessera.Peer(model, keep=optimizer, roster=f"{folder}/roster.toml", key=f"{folder}/{name}.key",
-                      folder=f"{folder}/{name}", topology="ring", sharing="jwins", protocol="dpsgd:rounds=30", say=None) as peer:
+                      folder=f"{folder}/{name}", topology="ring", sharing="jwins", protocol="dpsgd:rounds=30",
+                      say=None) as peer:
         while not peer.finished:
             torch.manual_seed(peer.seed % 2**63)
             for _ in range(4):

@@ -6,8 +6,8 @@
         print(row["round"], row["accuracy"], row["bytes_sent_per_node"])
 
 `Simulation` takes every line that an experiment's file has, as keyword arguments, or the file itself. `TorchLearner`
-brings your own `torch.nn.Module`; any object with `train` and `evaluate` will do. `Peer` is a live node inside a loop of
-your own. `kernels` are functions on arrays.
+brings your own `torch.nn.Module`; any object with `train` and `evaluate` will do. `Peer` is a live node inside a loop
+of your own. `kernels` are functions on arrays.
 """
 
 from tessera import kernels

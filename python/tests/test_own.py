@@ -82,7 +82,8 @@ class Wavelets(tessera.Sharing):
 
 class OwnSharing(unittest.TestCase):
     def test_the_built_in_ones_bits(self):
-        for own, built_in, more in ((Full, "full", {}), (TopK, "topk:budget=0.2", {}), (TopK, "topk:budget=0.2", {"threads": 4}),
+        for own, built_in, more in ((Full, "full", {}), (TopK, "topk:budget=0.2", {}),
+                                    (TopK, "topk:budget=0.2", {"threads": 4}),
                                     (Full, "full", {"protocol": "epidemic:fanout=2,rounds=20"}),
                                     (Full, "full", {"topology": "regular:degree=4,redraw=yes", "threads": 3}),
                                     (TopK, "topk:budget=0.2", {"protocol": "swift:rounds=20", "evaluate": "every=5s"})):
@@ -134,8 +135,8 @@ class OwnSharing(unittest.TestCase):
 
         two = numpy.arange(2, dtype="uint32")
         for told, words in ((lambda m: m[:-1], "49 values for 50"), (lambda m: m.astype("float64"), "float64"),
-                            (lambda m: (two[::-1].copy(), m[:2]), "increase strictly"), (lambda m: None, "the values of pack"),
-                            (lambda m: (two + 49, m[:2]), "stay below 50"), (lambda m: (two, m), "50 values for 2"),
+                            (lambda m: (two[::-1].copy(), m[:2]), "increase strictly"),
+                            (lambda m: None, "the values of pack"), (lambda m: (two + 49, m[:2]), "stay below 50"), (lambda m: (two, m), "50 values for 2"),
                             (lambda m: (two.astype("int64"), m[:2]), "int64")):
             with self.assertRaisesRegex(ValueError, words):
                 run(sharing=packs(told))
@@ -144,7 +145,8 @@ class OwnSharing(unittest.TestCase):
             run(sharing=shorter)
 
     def test_wrong_lines_are_refused(self):
-        for lines, words in ((dict(sharing=3), "a text, a class"), (dict(sharing="python:class=Nobody"), "no such class"),
+        for lines, words in ((dict(sharing=3), "a text, a class"),
+                             (dict(sharing="python:class=Nobody"), "no such class"),
                              (dict(sharing=Full, rule="median"), "rule of its own"),
                              (dict(sharing=Full, protocol="divshare:fanout=2", evaluate="every=5s"), None)):
             with self.subTest(**lines):
