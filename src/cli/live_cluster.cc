@@ -1,24 +1,19 @@
 #include "cli/live_cluster.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/child_process.h"
 #include "live/link/keys.h"
 #include "live/nonce.h"
 #include "live/roster.h"
@@ -127,44 +122,24 @@ void Cluster::make_settings(const Plan& plan) {
 
 Cluster::~Cluster() {
   signal_all(SIGKILL);
-  for (Child& child : children_)
-    if (child.pid > 0) ::waitpid(child.pid, nullptr, 0);
+  for (const Child& child : children_)
+    if (child.pid > 0) end_child(child.pid);
   std::error_code ignored;
   fs::remove_all(secrets_, ignored);
 }
 
 void Cluster::start(Child& child) {
-  const int log = ::open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log < 0)
-    throw std::runtime_error(fmt::format("cannot start {}: its log {} cannot be opened: {}",
-                                         child.name, child.log.string(), std::strerror(errno)));
-  const pid_t parent = ::getpid();
-  std::vector<std::string> words;
+  ChildCommand command{.log = child.log};
   for (const std::string_view word : split(options_.prefix, ' '))
-    if (!word.empty()) words.push_back(with_id(word, child.id));
+    if (!word.empty()) command.words.push_back(with_id(word, child.id));
   for (const std::string& word :
        {options_.program.string(), std::string("node"), child.settings.string()})
-    words.push_back(word);
-  std::vector<char*> command;
-  for (std::string& word : words) command.push_back(word.data());
-  command.push_back(nullptr);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    // A group of its own: Ctrl-C is for the parent, which knows how to end this in order.
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);
-    ::dup2(log, STDOUT_FILENO);
-    ::dup2(log, STDERR_FILENO);
-    ::execvp(command.front(), command.data());
-    ::_exit(127);
+    command.words.push_back(word);
+  try {
+    child.pid = start_child(std::move(command));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format("cannot start {}: {}", child.name, error.what()));
   }
-  const int error = errno;
-  ::close(log);
-  if (pid < 0)
-    throw std::runtime_error(fmt::format("cannot start a process for {}: {}; fewer nodes may fit",
-                                         child.name, std::strerror(error)));
-  child.pid = pid;
   child.ended.reset();
 }
 
@@ -176,10 +151,11 @@ void Cluster::signal_all(int signal) {
 std::vector<Child*> Cluster::reap() {
   std::vector<Child*> ended;
   for (Child& child : children_) {
-    int status = 0;
-    if (child.pid == 0 || ::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
+    if (child.pid == 0) continue;
+    const std::optional<int> code = ended_child(child.pid);
+    if (!code) continue;
     child.pid = 0;
-    child.ended = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    child.ended = code;
     ended.push_back(&child);
   }
   return ended;
@@ -202,14 +178,6 @@ std::optional<Round> saved_round(const Child& child) {
       newest = std::max(newest.value_or(0), round);
   }
   return newest;
-}
-
-std::string last_words(const Child& child) {
-  const Result<std::string> log = read_text_file(child.log);
-  if (!log.ok()) return {};
-  std::string_view text = *log;
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 }  // namespace tessera

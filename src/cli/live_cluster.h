@@ -66,9 +66,6 @@ class Cluster {
   std::vector<Child> children_;
 };
 
-// The last line a child wrote to its log: when it failed, why.
-std::string last_words(const Child& child);
-
 // The round its newest checkpoint was written after; none: it would begin at the beginning.
 std::optional<Round> saved_round(const Child& child);
 

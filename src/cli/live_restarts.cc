@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/output.h"
+#include "cli/child_process.h"
 #include "cli/command.h"
 
 namespace tessera {
@@ -32,7 +33,7 @@ std::string how_it_ended(const Child& child) {
   const std::string how = *child.ended > 128 ? fmt::format("signal {}", *child.ended - 128)
                                              : fmt::format("exit code {}", *child.ended);
   return fmt::format("{} ended with {} ({}): {}", child.name, how, child.log.string(),
-                     was_killed(child) ? "killed" : last_words(child));
+                     was_killed(child) ? "killed" : last_line_of(child.log));
 }
 
 }  // namespace
