@@ -18,15 +18,16 @@ namespace {
 
 // Everything that is not the table goes to stderr, so that the table can go to a file.
 int compare(const std::vector<std::string>& folders, const std::string& format,
-            const std::string& target) {
+            const std::string& target, const std::string& columns) {
   const TableFormat chosen = require_entry(table_formats(), "format", format).format;
+  const std::vector<std::string> shown = parse_columns(columns);
   const Target wanted = target.empty() ? Target{} : parse_target(target);
   FoundRuns found = find_runs(folders);
   for (StoredRun& run : found.runs)
     if (!run.finished()) run.rounds_planned = rounds_planned(run.seeds.front().folder);
   for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
-  print_out("{}", comparison_table(found.runs, chosen));
+  print_out("{}", comparison_table(found.runs, chosen, shown));
   if (!target.empty()) print_out("\n{}", target_table(found.runs, wanted));
   for (const std::string& note : comparison_notes(found.runs)) print_err("note: {}\n", note);
   return found.left_out.empty() ? 0 : 1;
@@ -38,6 +39,7 @@ Action add_compare(CLI::App& parser) {
   auto folders = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("plain");
   auto target = std::make_shared<std::string>();
+  auto columns = std::make_shared<std::string>();
   parser
       .add_option("runs", *folders,
                   "Runs' folders, or folders that hold such folders; the others are compared with "
@@ -48,16 +50,19 @@ Action add_compare(CLI::App& parser) {
   parser.add_option("--format", *format, fmt::format("One of {}", join(names, ", ")));
   parser.add_option("--target", *target,
                     "Also when each run reached it: an accuracy such as 60%, or loss=1.5");
+  parser.add_option("--columns", *columns,
+                    "Columns and their order, such as run,accuracy,saved (default: all)");
   parser.footer(
       "saved: bytes the run did not send, against the first. points: accuracy above or below the "
       "first, in\nper cent of the test data. chance: how likely such a difference is without any "
       "reason, by Welch's test\nover the seeds; below 0.05 it is worth a sentence. *: the best of "
       "its column.\n\nExamples:\n"
       "  tessera compare runs/full runs/jwins\n"
-      "  tessera compare runs --format=latex > table.tex\n"
+      "  tessera compare runs --format=latex --columns=run,accuracy,saved > table.tex\n"
       "  tessera compare runs/divshare runs/swift --target=60%");
-  return
-      [folders, format, target](const std::string&) { return compare(*folders, *format, *target); };
+  return [folders, format, target, columns](const std::string&) {
+    return compare(*folders, *format, *target, *columns);
+  };
 }
 
 }  // namespace tessera

@@ -6,29 +6,17 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 
 #include "base/check.h"
+#include "base/table.h"
 #include "base/text.h"
-#include "report/metrics_csv.h"
 #include "report/welch.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::array kFormats = {
-    TableFormatName{"plain", "columns for a terminal; the best are marked *", TableFormat::kPlain},
-    TableFormatName{"markdown", "a Markdown table; the best are bold", TableFormat::kMarkdown},
-    TableFormatName{"csv", "numbers without units, for programs", TableFormat::kCsv},
-    TableFormatName{"latex", "a tabular environment for papers; the best are bold",
-                    TableFormat::kLatex},
-};
-
-struct Cell {
-  std::string text{};    // For people.
-  std::string number{};  // For programs; empty where there is none.
-  bool best = false;
-};
-using Row = std::vector<Cell>;
+using Cell = TableCell;
 
 std::optional<double> mean_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
@@ -70,10 +58,14 @@ Cell figure_cell(const StoredRun& run, std::string_view figure, Show show) {
 
 Cell accuracy_cell(const StoredRun& run, std::string_view figure) {
   const std::vector<double> values = run.figures(figure);
-  return figure_cell(run, figure, [&](double mean) {
-    if (values.size() < 2) return fmt::format("{:.2f}%", 100 * mean);
-    return fmt::format("{:.2f} +- {:.2f}%", 100 * mean, 100 * deviation_of(values));
+  if (values.size() < 2)
+    return figure_cell(run, figure, [](double mean) { return fmt::format("{:.2f}%", 100 * mean); });
+  const double deviation = deviation_of(values);
+  Cell cell = figure_cell(run, figure, [&](double mean) {
+    return fmt::format("{:.2f} +- {:.2f}%", 100 * mean, 100 * deviation);
   });
+  cell.deviation = fmt::format("{}", deviation);
+  return cell;
 }
 
 Cell saved_cell(const StoredRun& run, const StoredRun& first) {
@@ -105,161 +97,131 @@ std::string progress_of(const StoredRun& run) {
                      run.rounds_planned ? fmt::format(" of {}", *run.rounds_planned) : "");
 }
 
-constexpr std::array<std::string_view, 13> kHeads = {
-    "run",          "accuracy", "loss",   "sent/node",   "saved", "points", "chance",
-    "virtual time", "wall",     "merged", "merged loss", "apart", "seeds"};
-
-Row row_of(const StoredRun& run, const StoredRun& first) {
-  // Without a model of the network no time passes.
-  const auto seconds = [](double s) {
-    return s > 0 ? show_duration(Duration(static_cast<std::int64_t>(s * 1e9))) : std::string("-");
-  };
-  const auto four_digits = [](double loss) { return fmt::format("{:.4f}", loss); };
-  const auto three_digits = [](double part) { return fmt::format("{:.3g}", part); };
-  const bool comparable = compares(run, first);
-  const std::string name = run.name + progress_of(run);
-  return {{.text = name, .number = run.name},
-          accuracy_cell(run, "accuracy"),
-          figure_cell(run, "loss", four_digits),
-          figure_cell(run, "bytes_sent_per_node", show_bytes),
-          comparable ? saved_cell(run, first) : none(),
-          comparable ? points_cell(run, first) : none(),
-          comparable ? chance_cell(run, first) : none(),
-          figure_cell(run, "virtual_seconds", seconds),
-          figure_cell(run, "wall_seconds", seconds),
-          accuracy_cell(run, "merged_accuracy"),
-          figure_cell(run, "merged_loss", four_digits),
-          figure_cell(run, "consensus_relative", three_digits),
-          {.text = std::to_string(run.seeds.size()), .number = std::to_string(run.seeds.size())}};
+// Without a model of the network no time passes.
+std::string show_seconds(double s) {
+  return s > 0 ? show_duration(Duration(static_cast<std::int64_t>(s * 1e9))) : std::string("-");
 }
 
-// The columns that can be won: the higher accuracy, the lower loss, fewer bytes, less virtual time.
-struct Contest {
-  std::size_t column;
-  std::string_view figure;
-  double sign;
+std::string four_digits(double loss) {
+  return fmt::format("{:.4f}", loss);
+}
+
+std::string three_digits(double part) {
+  return fmt::format("{:.3g}", part);
+}
+
+Cell name_cell(const StoredRun& run) {
+  return {.text = run.name + progress_of(run), .number = run.name};
+}
+
+Cell seeds_cell(const StoredRun& run) {
+  return {.text = std::to_string(run.seeds.size()), .number = std::to_string(run.seeds.size())};
+}
+
+// A column: its names, how a run's cell is made, and whether it can be won: the higher accuracy,
+// the lower loss, fewer bytes, less virtual time.
+struct Column {
+  std::string_view name{};   // To choose it by, and for programs.
+  std::string_view title{};  // For people.
+  Cell (*cell)(const StoredRun& run, const StoredRun& first) = nullptr;
+  std::string_view contest{};  // The figure that is compared; none: nobody wins.
+  double sign = 1;             // -1: the highest wins.
 };
-constexpr std::array kContests = {
-    Contest{1, "accuracy", -1},           Contest{2, "loss", 1},
-    Contest{3, "bytes_sent_per_node", 1}, Contest{7, "virtual_seconds", 1},
-    Contest{9, "merged_accuracy", -1},    Contest{10, "merged_loss", 1}};
 
-void mark_best(std::vector<Row>& rows, std::span<const StoredRun> runs) {
-  for (const Contest& contest : kContests) {
-    std::vector<std::pair<double, std::size_t>> scores;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      if (const auto value = mean_of(runs[i].figures(contest.figure));
-          value && compares(runs[i], runs[0]))
-        scores.emplace_back(contest.sign * *value, i);
-    if (scores.size() < 2) continue;
-    const double best = std::min_element(scores.begin(), scores.end())->first;
-    const auto wins = [&](const auto& score) { return score.first == best; };
-    // Where all are alike nobody has won.
-    if (std::all_of(scores.begin(), scores.end(), wins)) continue;
-    for (const auto& score : scores)
-      if (wins(score)) rows[score.second][contest.column].best = true;
-  }
+using Run = const StoredRun&;
+constexpr std::array kColumns = {
+    Column{"run", "run", [](Run run, Run) { return name_cell(run); }},
+    Column{"accuracy", "accuracy", [](Run run, Run) { return accuracy_cell(run, "accuracy"); },
+           "accuracy", -1},
+    Column{"loss", "loss", [](Run run, Run) { return figure_cell(run, "loss", four_digits); },
+           "loss"},
+    Column{"bytes_sent_per_node", "sent/node",
+           [](Run run, Run) { return figure_cell(run, "bytes_sent_per_node", show_bytes); },
+           "bytes_sent_per_node"},
+    Column{
+        "saved", "saved",
+        [](Run run, Run first) { return compares(run, first) ? saved_cell(run, first) : none(); }},
+    Column{
+        "points", "points",
+        [](Run run, Run first) { return compares(run, first) ? points_cell(run, first) : none(); }},
+    Column{
+        "p_value", "chance",
+        [](Run run, Run first) { return compares(run, first) ? chance_cell(run, first) : none(); }},
+    Column{"virtual_seconds", "virtual time",
+           [](Run run, Run) { return figure_cell(run, "virtual_seconds", show_seconds); },
+           "virtual_seconds"},
+    Column{"wall_seconds", "wall",
+           [](Run run, Run) { return figure_cell(run, "wall_seconds", show_seconds); }},
+    Column{"merged_accuracy", "merged",
+           [](Run run, Run) { return accuracy_cell(run, "merged_accuracy"); }, "merged_accuracy",
+           -1},
+    Column{"merged_loss", "merged loss",
+           [](Run run, Run) { return figure_cell(run, "merged_loss", four_digits); },
+           "merged_loss"},
+    Column{"consensus_relative", "apart",
+           [](Run run, Run) { return figure_cell(run, "consensus_relative", three_digits); }},
+    Column{"seeds", "seeds", [](Run run, Run) { return seeds_cell(run); }},
+};
+
+void mark_best(std::vector<TableRow>& rows, std::size_t c, const Column& column,
+               std::span<const StoredRun> runs) {
+  if (column.contest.empty()) return;
+  std::vector<std::pair<double, std::size_t>> scores;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (const auto value = mean_of(runs[i].figures(column.contest));
+        value && compares(runs[i], runs[0]))
+      scores.emplace_back(column.sign * *value, i);
+  if (scores.size() < 2) return;
+  const double best = std::min_element(scores.begin(), scores.end())->first;
+  const auto wins = [&](const auto& score) { return score.first == best; };
+  // Where all are alike nobody has won.
+  if (std::all_of(scores.begin(), scores.end(), wins)) return;
+  for (const auto& score : scores)
+    if (wins(score)) rows[score.second][c].best = true;
 }
 
-std::string escaped_latex(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i).starts_with("+-")) {
-      out += "$\\pm$";
-      ++i;
-    } else if (text[i] == '<') {
-      out += "$<$";
-    } else {
-      if (std::string_view("%&_#$").find(text[i]) != std::string_view::npos) out += '\\';
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-std::string plain(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const std::string_view head : kHeads) widths.push_back(head.size());
-  const auto shown = [](const Cell& cell) { return cell.text + (cell.best ? "*" : ""); };
-  for (const Row& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], shown(row[c]).size());
-  std::string table;
-  const auto add = [&](std::size_t c, std::string_view text) {
-    table +=
-        c == 0 ? fmt::format("{:<{}}", text, widths[c]) : fmt::format("  {:>{}}", text, widths[c]);
-    if (c + 1 == kHeads.size()) table += "\n";
-  };
-  for (std::size_t c = 0; c < kHeads.size(); ++c) add(c, kHeads[c]);
-  for (const Row& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) add(c, shown(row[c]));
-  return table;
-}
-
-std::string markdown(const std::vector<Row>& rows) {
-  std::string table = "|", rule = "|";
-  for (const std::string_view head : kHeads) {
-    table += fmt::format(" {} |", head);
-    rule += head == kHeads[0] ? "---|" : "---:|";
-  }
-  table += "\n" + rule + "\n";
-  for (const Row& row : rows) {
-    table += "|";
-    for (const Cell& cell : row)
-      table += fmt::format(" {0}{1}{0} |", cell.best ? "**" : "", cell.text);
-    table += "\n";
-  }
-  return table;
-}
-
-std::string csv(const std::vector<Row>& rows) {
-  std::string table =
-      "run,accuracy,loss,bytes_sent_per_node,saved,points,p_value,virtual_seconds,wall_seconds,"
-      "merged_accuracy,merged_loss,consensus_relative,seeds\n";
-  for (const Row& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c)
-      table += (c == 0 ? csv_words(row[c].number) : csv_field(row[c].number)) +
-               (c + 1 == row.size() ? "\n" : ",");
-  return table;
-}
-
-std::string latex(const std::vector<Row>& rows) {
-  std::string table =
-      fmt::format("\\begin{{tabular}}{{l{}}}\n\\hline\n", std::string(kHeads.size() - 1, 'r'));
-  for (const std::string_view head : kHeads)
-    table += fmt::format("{}{}", head == kHeads[0] ? "" : " & ", head);
-  table += " \\\\\n\\hline\n";
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      table += fmt::format("{}{}{}{}", c == 0 ? "" : " & ", row[c].best ? "\\textbf{" : "",
-                           escaped_latex(row[c].text), row[c].best ? "}" : "");
-    table += " \\\\\n";
-  }
-  return table + "\\hline\n\\end{tabular}\n";
+// By either of its names.
+const Column& require_column(std::string_view word) {
+  for (const Column& column : kColumns)
+    if (column.title == word) return column;
+  return require_entry(std::span<const Column>(kColumns), "column", word);
 }
 
 }  // namespace
 
-std::span<const TableFormatName> table_formats() {
-  return kFormats;
+std::vector<std::string> parse_columns(std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string_view word : split(text, ',')) {
+    const std::string name(require_column(trimmed(word)).name);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      throw std::invalid_argument(fmt::format("--columns={}: {} is there twice", text, name));
+    names.push_back(name);
+  }
+  return names;
 }
 
-std::string comparison_table(std::span<const StoredRun> runs, TableFormat format) {
+std::vector<std::string> all_columns() {
+  std::vector<std::string> names;
+  for (const Column& column : kColumns) names.emplace_back(column.name);
+  return names;
+}
+
+std::string comparison_table(std::span<const StoredRun> runs, TableFormat format,
+                             const std::vector<std::string>& columns) {
   CHECK(!runs.empty());
-  std::vector<Row> rows;
-  for (const StoredRun& run : runs) rows.push_back(row_of(run, runs[0]));
-  mark_best(rows, runs);
-  switch (format) {
-    case TableFormat::kMarkdown:
-      return markdown(rows);
-    case TableFormat::kCsv:
-      return csv(rows);
-    case TableFormat::kLatex:
-      return latex(rows);
-    case TableFormat::kPlain:
-      break;
+  TextTable table{.rows = std::vector<TableRow>(runs.size())};
+  for (const std::string& name : columns.empty() ? all_columns() : columns) {
+    const Column& column = require_column(name);
+    const std::size_t c = table.heads.size();
+    table.heads.push_back({.title = std::string(column.title),
+                           .name = name,
+                           .is_words = name == "run",
+                           .has_deviation = name.ends_with("accuracy")});
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      table.rows[i].push_back(column.cell(runs[i], runs[0]));
+    mark_best(table.rows, c, column, runs);
   }
-  return plain(rows);
+  return to_text(table, format);
 }
 
 std::vector<std::string> comparison_notes(std::span<const StoredRun> runs) {

@@ -8,23 +8,21 @@
 #include <vector>
 
 #include "report/stored_run.h"
+#include "report/table_text.h"
 
 namespace tessera {
-
-enum class TableFormat { kPlain, kMarkdown, kCsv, kLatex };
-
-struct TableFormatName {
-  std::string_view name{};
-  std::string_view summary{};
-  TableFormat format = TableFormat::kPlain;
-};
-std::span<const TableFormatName> table_formats();
 
 // A row per run. Accuracy, loss and bytes are means over seeds, with the standard deviation of the
 // accuracy; then what a run saves and gains against the first, and how likely chance would make
 // that difference in accuracy (Welch's test over seeds). The best of each column is marked; runs
 // that are not finished or not comparable with the first take no part in that.
-std::string comparison_table(std::span<const StoredRun> runs, TableFormat format);
+std::string comparison_table(std::span<const StoredRun> runs, TableFormat format,
+                             const std::vector<std::string>& columns = {});  // None: all.
+
+// "run,accuracy,sent/node" as columns' names, titles being taken too; all_columns() knows every
+// one. Throws std::invalid_argument.
+std::vector<std::string> parse_columns(std::string_view text);
+std::vector<std::string> all_columns();
 
 // What a reader must know besides: which runs have hostile nodes, which are unfinished, which have
 // other data or another model than the first, which have other seeds.

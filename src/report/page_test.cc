@@ -165,7 +165,7 @@ TEST_F(PageTest, NoNameIsAFormulaToASpreadsheet) {
     const std::string csv = metrics_csv(found.runs, read_metrics(found.runs));
     EXPECT_NE(csv.find(wanted), std::string::npos) << csv;
     const std::string compared = comparison_table(found.runs, TableFormat::kCsv);
-    EXPECT_NE(compared.find(fmt::format("\n'{},0.5,", name)), std::string::npos) << compared;
+    EXPECT_NE(compared.find(fmt::format("\n'{},0.5,,", name)), std::string::npos) << compared;
   }
   // Numbers stay numbers.
   EXPECT_EQ(csv_field("-1.5"), "-1.5");
@@ -210,11 +210,29 @@ TEST_F(PageTest, TheComparisonMarksTheBestAndNamesWhatDoesNotCompare) {
       std::string::npos);
   const std::string csv = comparison_table(found.runs, TableFormat::kCsv);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  // The deviation that the terminal shows.
+  EXPECT_TRUE(csv.starts_with("run,accuracy,accuracy_deviation,loss,")) << csv;
+  EXPECT_NE(csv.find("\njwins,0.602,0.0010"), std::string::npos) << csv;
   const std::vector<std::string> notes = comparison_notes(found.runs);
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_NE(notes[0].find("stopped is not finished"), std::string::npos);
   EXPECT_NE(notes[1].find("other does not compare with full: it has another data"),
             std::string::npos);
+}
+
+TEST_F(PageTest, ColumnsOfTheComparisonAreChosenByNameOrTitle) {
+  write_run("full", 0.5, 1000);
+  write_run("jwins", 0.25, 250);
+  const FoundRuns found = find({"full", "jwins"});
+  const std::vector<std::string> columns = parse_columns("run,sent/node,accuracy");
+  EXPECT_EQ(comparison_table(found.runs, TableFormat::kLatex, columns),
+            "\\begin{tabular}{lrr}\n\\hline\nrun & sent/node & accuracy \\\\\n\\hline\n"
+            "full & 1000 B & \\textbf{50.00\\%} \\\\\n"
+            "jwins & \\textbf{250 B} & 25.00\\% \\\\\n\\hline\n\\end{tabular}\n");
+  EXPECT_TRUE(comparison_table(found.runs, TableFormat::kCsv, columns)
+                  .starts_with("run,bytes_sent_per_node,accuracy,accuracy_deviation\n"));
+  EXPECT_THROW((void)parse_columns("run,acuracy"), std::invalid_argument);
+  EXPECT_THROW((void)parse_columns("loss,loss"), std::invalid_argument);
 }
 
 TEST_F(PageTest, TheComparisonHasTheMergedModels) {
@@ -234,9 +252,11 @@ TEST_F(PageTest, TheComparisonHasTheMergedModels) {
   EXPECT_NE(table.find("1.2500*"), std::string::npos) << table;
   EXPECT_NE(table.find(" 0.125 "), std::string::npos) << table;
   const std::string csv = comparison_table(found.runs, TableFormat::kCsv);
-  EXPECT_NE(csv.find(",merged_accuracy,merged_loss,consensus_relative,seeds\n"), std::string::npos);
-  EXPECT_NE(csv.find(",0.75,1.5,0.125,1\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find(",,,,1\n"), std::string::npos) << csv;
+  EXPECT_NE(
+      csv.find(",merged_accuracy,merged_accuracy_deviation,merged_loss,consensus_relative,seeds\n"),
+      std::string::npos);
+  EXPECT_NE(csv.find(",0.75,,1.5,0.125,1\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",,,,,1\n"), std::string::npos) << csv;
 }
 
 // Four of twenty nodes are hostile: a comparison says so, and the page knows which.
