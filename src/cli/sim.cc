@@ -4,15 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
 #include "base/folder_lock.h"
-#include "base/spec.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -20,6 +17,7 @@
 #include "report/metrics.h"
 #include "report/watch.h"
 #include "run/plan.h"
+#include "run/sweep.h"
 
 namespace tessera {
 namespace {
@@ -34,34 +32,21 @@ struct SimArguments {
   SimOptions sim{};
 };
 
-// "90..94" or "90,93": the seeds of several runs; nothing: the experiment's own.
+// Those of --seeds; none: the experiment's own.
 std::vector<std::string> seeds_of(const std::string& text) {
-  const auto wrong = [&] {
-    return std::invalid_argument(fmt::format(
-        "--seeds={}: write FIRST..LAST or a list without repeats, such as 90..94", text));
-  };
-  std::vector<std::string> seeds;
   try {
-    if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-      const std::int64_t first = parse_integer(text.substr(0, dots));
-      const std::int64_t last = parse_integer(text.substr(dots + 2));
-      if (first < 0 || last < first || last - first > 10'000) throw wrong();
-      for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(std::to_string(seed));
-    } else {
-      for (const std::string_view seed : split(text, ',')) {
-        seeds.push_back(std::to_string(parse_integer(seed)));
-        if (seeds.back().starts_with('-')) throw wrong();
-      }
-    }
-  } catch (const std::invalid_argument&) {
-    throw wrong();
+    return parse_seeds(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--seeds={}", error.what()));
   }
-  if (std::set<std::string>(seeds.begin(), seeds.end()).size() != seeds.size()) throw wrong();
-  return seeds;
 }
 
 std::filesystem::path folder_by_default(const SimArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
+  // A cell's is where its sweep would have it.
+  if (const auto cell = named_cell(arguments.experiment->file))
+    return std::filesystem::path("runs") / cell->first.stem() /
+           read_cell(cell->first, cell->second).name;
   const std::filesystem::path file(arguments.experiment->file);
   return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
 }

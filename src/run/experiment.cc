@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <array>
+#include <set>
 #include <stdexcept>
-#include <vector>
 
-#include "base/files.h"
 #include "base/spec.h"
-#include "base/table.h"
+#include "run/experiment_text.h"
+#include "run/sweep.h"
 
 namespace tessera {
 namespace {
@@ -45,16 +44,6 @@ constexpr std::array kKeys = {
     ExperimentKey{"device", "cpu or cuda", &Experiment::device},
 };
 
-const ExperimentKey& require_key(std::string_view name) {
-  return require_entry(experiment_keys(), "key", name);
-}
-
-std::string text_of(const toml::node& node, std::string_view key) {
-  if (const auto text = node.value_exact<std::string>()) return *text;
-  if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
-  throw std::invalid_argument(fmt::format("{} must be a text or a whole number", key));
-}
-
 // As TOML writes it: whole numbers bare, texts in quotes.
 std::string toml_text(std::string_view value) {
   const bool whole =
@@ -87,65 +76,6 @@ std::int64_t integer_in(std::string_view key, std::string_view text, Interval ac
   return number;
 }
 
-// What can be said of a key's value by itself, while it is known where it was written.
-void check_value(std::string_view key, std::string_view value) {
-  if (key == "nodes") (void)parse_nodes(value);
-  if (key == "seed") (void)parse_seed(value);
-  if (key == "evaluate" && value.substr(0, value.find(',')).find('=') == value.npos)
-    throw std::invalid_argument(
-        fmt::format("evaluate: '{}' does not say what it is; write every=5s or every=10", value));
-}
-
-constexpr int kLongestChain = 8;
-constexpr std::size_t kFileBytesMax = 1 << 20;  // An experiment is a page.
-
-toml::table parse_toml(std::string_view text, const std::filesystem::path& path) {
-  try {
-    return toml::parse(text, path.string());
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
-                                            error.source().begin.line, error.description()));
-  }
-}
-
-Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest);
-
-// A file may name another one beside it as its base, whose keys hold where it says nothing itself.
-Experiment read_chain(const std::filesystem::path& path, int longest) {
-  return parse_chain(or_throw<std::invalid_argument>(read_text_file(path, kFileBytesMax)), path,
-                     longest);
-}
-
-Experiment parse_chain(std::string_view text, const std::filesystem::path& path, int longest) {
-  const toml::table table = parse_toml(text, path);
-  // Runs `take` and adds to whatever it refuses where that stands.
-  const auto located = [&](const toml::node& node, auto take) {
-    try {
-      return take();
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(
-          fmt::format("{}:{}: {}", path.string(), node.source().begin.line, error.what()));
-    }
-  };
-  Experiment experiment;
-  if (const toml::node* base = table.get("base")) {
-    if (longest == 0)
-      throw std::invalid_argument(fmt::format("{}: its bases go round in a circle", path.string()));
-    const std::string name = located(*base, [&] { return text_of(*base, "base"); });
-    experiment = read_chain(path.parent_path() / name, longest - 1);
-  }
-  for (const auto& [key, node] : table) {
-    const std::string_view name = key.str();
-    if (name == "base") continue;
-    located(node, [&, &node = node] {
-      std::string& value = experiment.*(require_key(name).value);
-      value = text_of(node, name);
-      check_value(name, value);
-    });
-  }
-  return experiment;
-}
-
 }  // namespace
 
 std::span<const ExperimentKey> experiment_keys() {
@@ -161,11 +91,34 @@ std::uint64_t parse_seed(std::string_view text) {
 }
 
 Experiment read_experiment(const std::filesystem::path& path) {
-  return read_chain(path, kLongestChain);
+  if (const auto cell = named_cell(path.string()))
+    return read_cell(cell->first, cell->second).experiment;
+  return parse_experiment(read_page(path), path);
 }
 
 Experiment parse_experiment(std::string_view text, const std::filesystem::path& where) {
-  return parse_chain(text, where, kLongestChain);
+  return lines_of(parse_toml(text, where), where);
+}
+
+std::vector<std::string> parse_seeds(std::string_view text) {
+  const std::invalid_argument wrong(
+      fmt::format("{}: write FIRST..LAST or a list without repeats, such as 90..94", text));
+  std::vector<std::string> seeds;
+  try {
+    if (const std::size_t dots = text.find(".."); dots != text.npos) {
+      const std::int64_t first = parse_integer(text.substr(0, dots));
+      const std::int64_t last = parse_integer(text.substr(dots + 2));
+      if (first < 0 || last < first || last - first > 10'000) throw wrong;
+      for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(std::to_string(seed));
+    } else {
+      for (const std::string_view seed : split(text, ','))
+        seeds.push_back(std::to_string(parse_seed(seed)));
+    }
+  } catch (const std::invalid_argument&) {
+    throw wrong;
+  }
+  if (std::set<std::string>(seeds.begin(), seeds.end()).size() != seeds.size()) throw wrong;
+  return seeds;
 }
 
 std::string to_toml(const Experiment& experiment) {
@@ -178,10 +131,7 @@ std::string to_toml(const Experiment& experiment) {
 
 void set_lines(Experiment& experiment, const std::map<std::string, std::string>& lines) {
   for (const auto& [name, value] : lines)
-    if (!value.empty()) {
-      check_value(name, value);
-      experiment.*(require_key(name).value) = value;
-    }
+    if (!value.empty()) set_line(experiment, name, value);
 }
 
 Experiment ExperimentArguments::resolve() const {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -41,6 +42,8 @@ struct Experiment {
 // The two keys that are numbers. Throw std::invalid_argument.
 std::uint32_t parse_nodes(std::string_view text);
 std::uint64_t parse_seed(std::string_view text);
+// The seeds of several runs: "90..94" or "90,93"; none in an empty text.
+std::vector<std::string> parse_seeds(std::string_view text);
 
 struct ExperimentKey {
   std::string_view name{};
@@ -51,7 +54,7 @@ struct ExperimentKey {
 std::span<const ExperimentKey> experiment_keys();
 
 // Throws std::invalid_argument that names file, line and, for an unknown key, the nearest known
-// one.
+// one. "FILE:CELL" is one of the experiments of a sweep (run/sweep.h).
 Experiment read_experiment(const std::filesystem::path& path);
 // The same from a text; `where` is what messages call it, and where its base is looked for.
 Experiment parse_experiment(std::string_view text, const std::filesystem::path& where);
