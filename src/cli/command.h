@@ -40,6 +40,7 @@ Action add_report(CLI::App& parser);
 Action add_roster(CLI::App& parser);
 Action add_sim(CLI::App& parser);
 Action add_status(CLI::App& parser);
+Action add_sweep(CLI::App& parser);
 Action add_train(CLI::App& parser);
 
 }  // namespace tessera

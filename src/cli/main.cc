@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"sim", "Simulates a network of nodes in virtual time", add_sim},
+    Command{"sweep", "Runs a file of many experiments, on this machine or by Slurm", add_sweep},
     Command{"train", "Trains one node on all the data: the baseline to try first", add_train},
     Command{"report", "Makes one HTML page of runs, or a CSV file of their rows", add_report},
     Command{"replay", "Does again what a live node recorded, or a random world with faults",
