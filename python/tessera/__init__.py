@@ -11,11 +11,11 @@ of your own. `kernels` are functions on arrays.
 """
 
 from tessera import kernels
-from tessera._tessera import partition
+from tessera._tessera import Share, partition
 from tessera.learner import Learner, TorchLearner
-from tessera.own import Sharing
+from tessera.own import Protocol, Sharing
 from tessera.peer import Peer, make_roster
 from tessera.simulation import Simulation, compare, report
 
-__all__ = ["Learner", "Peer", "Sharing", "Simulation", "TorchLearner", "compare", "kernels", "make_roster", "partition",
-           "report"]
+__all__ = ["Learner", "Peer", "Protocol", "Share", "Sharing", "Simulation", "TorchLearner", "compare", "kernels",
+           "make_roster", "partition", "report"]

@@ -1,4 +1,4 @@
-"""What a sharing of your own looks like, passed to Simulation or Peer instead of a line."""
+"""What a sharing or a protocol of your own looks like, passed to Simulation or Peer instead of a line."""
 
 from tessera import _tessera
 
@@ -41,14 +41,94 @@ class Sharing:
 
     def state(self):
         """What it remembers, as bytes for a checkpoint."""
-        if vars(self):
-            raise ValueError(f"{type(self).__name__} remembers {', '.join(vars(self))}: write state() and set_state() "
-                             "for checkpoints")
-        return b""
+        return _no_state(self, vars(self))
 
     def set_state(self, state):
         if state:
             raise ValueError(f"a state was saved, and {type(self).__name__} keeps none")
+
+
+class Protocol:
+    """When a node speaks, and to whom; inherit from it. Gossip with whoever told last, in the shape of SWIFT:
+
+        class Gossip(tessera.Protocol):
+            synchronous, rounds = False, 100
+
+            def __init__(self):
+                self.newest = {}                            # Of every peer.
+
+            def on_start(self, node):
+                node.train()
+
+            def on_trained(self, node):
+                node.send(node.pack(), node.peers())
+                node.merge([(1 / (len(self.newest) + 1), share) for share in self.newest.values()])
+                self.newest.clear()
+                self.rounds_done += 1
+                node.finish() if self.rounds_done == self.rounds else node.train()
+
+            def on_share(self, node, share):
+                self.newest[share.sender] = share
+
+    The class itself is passed, or a function that makes an object; every node gets one, made without arguments. A hook
+    is told what happened and acts by the verbs of `node`; nothing else happens to the node meanwhile, and afterwards
+    `node` is of no use.
+
+    rounds          after how many a node finishes
+    rounds_done     how many it has completed, which the object counts up; of a protocol without rounds, trainings
+    synchronous     whether nodes go through rounds together; if not, results are told by time
+    waits_for_ever  whether a node goes on only when every peer it expects was heard
+
+    node.id, node.nodes, node.now, node.peers(round) by the topology, node.seed(number) of the node's own
+    node.train()                          comes back as on_trained
+    node.pack() -> share                  what the sharing tells of the model as it is now
+    node.send(share, peers, round=0, degree=0)    comes back at the peers as on_share
+    node.merge([(weight, share)])         folds in shares that were heard; in an order of your own, so sort them
+    node.wake_after(seconds)              comes back as on_wake
+    node.finish(), node.refuse(sender, reason), node.note(what)   the last two are counted in the summary
+
+    A share has sender, round, degree, age (trainings its model has seen) and values. bytes(share) and
+    tessera.Share.from_bytes(...) are for state() and set_state().
+    """
+
+    rounds, rounds_done = 0, 0
+    synchronous, waits_for_ever = True, True
+
+    def on_start(self, node):
+        """The first event; also after a crash, with the state of a checkpoint. Training under way then is lost."""
+        raise NotImplementedError
+
+    def on_trained(self, node):
+        raise NotImplementedError
+
+    def on_share(self, node, share):
+        """A share that is decoded and fits the model. What it says of its round is the sender's word."""
+        raise NotImplementedError
+
+    def on_refused(self, node, share):
+        """The peer sent one that was turned away for what is in it; only sender, round, degree and age are known."""
+
+    def on_wake(self, node):
+        """The time asked for has passed; also times that were asked for before."""
+
+    def waiting_for(self):
+        """What it cannot go on without, for people: "round 12 from nodes 3, 7"."""
+        return ""
+
+    def state(self):
+        """What it remembers, rounds_done included, as bytes for a checkpoint."""
+        return _no_state(self, vars(self))
+
+    def set_state(self, state):
+        if state:
+            raise ValueError(f"a state was saved, and {type(self).__name__} keeps none")
+
+
+def _no_state(own, remembered):
+    if remembered:
+        raise ValueError(f"{type(own).__name__} remembers {', '.join(remembered)}: write state() and set_state() for "
+                         "checkpoints")
+    return b""
 
 
 def as_line(value, register, line):
@@ -60,10 +140,11 @@ def as_line(value, register, line):
                          f"{type(value).__name__}")
     name = f"{value.__module__}.{value.__qualname__}"
     register(name, value)
-    return f"python:class='{name}'"
+    row = "python" if getattr(value, "synchronous", True) else "python-asynchronous"
+    return f"{row}:class='{name}'"
 
 
 def lines_of(lines):
     """The lines as texts."""
-    ways = {"sharing": _tessera.register_sharing}
+    ways = {"sharing": _tessera.register_sharing, "protocol": _tessera.register_protocol}
     return {key: as_line(value, ways[key], key) if key in ways else str(value) for key, value in lines.items()}

@@ -37,8 +37,9 @@ class Peer:
 
     Further keywords are the settings of `tessera node` (roster, key, name, listen, folder, checkpoint, gather, linger,
     link, metrics, ...) and the lines of an experiment (sharing, protocol, topology, rule, codec, seed, nodes, ...).
-    `name` is that of the key's file unless said, `nodes` the number of the roster's members. `sharing` may also be a
-    class of your own (tessera.Sharing), which then runs on the node's thread, with the GIL.
+    `name` is that of the key's file unless said, `nodes` the number of the roster's members. `sharing` and
+    `protocol` may also be classes of your own (tessera.Sharing, tessera.Protocol), which then run on the node's thread,
+    with the GIL.
 
     Shared are the parameters that need a gradient, which must be float32. Buffers, integers and parameters without a
     gradient stay with their node.

@@ -26,7 +26,7 @@ class Simulation:
 
     Further keywords are the lines of an experiment: nodes=16, seed=90, sharing="jwins", protocol="dpsgd:rounds=100",
     network="links:up=1MB/s", ... `tessera list` and docs/ know them all. A wrong one raises ValueError.
-    `sharing` may also be a class of your own: see tessera.Sharing.
+    `sharing` and `protocol` may also be classes of your own: see tessera.Sharing and tessera.Protocol.
 
     Iterating runs the simulation and yields a dict for every evaluation. An exception of the learner, or Ctrl-C,
     comes out of the loop; with `out` there is a checkpoint by then, and existing="resume" goes on from it to the same

@@ -9,6 +9,8 @@ PYBIND11_MODULE(_tessera, module) {
   tessera::bind_sharing(module);
   tessera::bind_runs(module);
   tessera::bind_own_sharing(module);
+  tessera::bind_own_node(module);
+  tessera::bind_own_protocol(module);
 #if TESSERA_WITH_LIVE
   tessera::bind_live_peer(module);
 #endif

@@ -4,7 +4,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/own_classes.h"
 #include "sharing/average.h"
 #include "sharing/sharing.h"
 
@@ -21,17 +21,16 @@ namespace {
 
 namespace py = pybind11;
 
-// By name, as an experiment's line has it. Never destroyed: Python is gone by then.
-std::map<std::string, py::object>& classes() {
-  static auto* const known = new std::map<std::string, py::object>();
+OwnClasses& classes() {
+  static auto* const known = new OwnClasses();
   return *known;
 }
 
 class OwnSharing final : public Sharing {
  public:
   // With the GIL.
-  OwnSharing(std::string name, const py::object& make, std::uint32_t parameters)
-      : name_(std::move(name)), own_(make()), dimension_(parameters) {}
+  OwnSharing(std::string name, std::uint32_t parameters)
+      : name_(std::move(name)), own_(classes().make(name_)), dimension_(parameters) {}
   ~OwnSharing() override {
     const py::gil_scoped_acquire gil;
     own_ = py::object();
@@ -100,7 +99,7 @@ class OwnSharing final : public Sharing {
           name_ + " remembers something: write state() and set_state() for checkpoints");
     if (!archive.loading() && keeps) state = own_.attr("state")().cast<std::string>();
     archive(state);
-    if (archive.loading() && keeps) own_.attr("set_state")(py::bytes(state));
+    if (archive.loading() && archive.ok().ok() && keeps) own_.attr("set_state")(py::bytes(state));
   }
 
  private:
@@ -121,13 +120,8 @@ class OwnSharing final : public Sharing {
 };
 
 std::unique_ptr<Sharing> make_own(Options& options, const SharingContext& context) {
-  const std::string name = options.text("class");
   const py::gil_scoped_acquire gil;
-  const auto found = classes().find(name);
-  if (found == classes().end())
-    options.refuse("class",
-                   "no such class was handed over: write sharing=TheClass, without quotes");
-  return std::make_unique<OwnSharing>(name, found->second, context.dimension);
+  return std::make_unique<OwnSharing>(classes().require(options, "sharing"), context.dimension);
 }
 
 }  // namespace
@@ -138,8 +132,9 @@ void bind_own_sharing(py::module_& module) {
                     .summary = "a class written in Python",
                     .make = make_own,
                     .own_rule = true});
-  module.def("register_sharing",
-             [](const std::string& name, py::object make) { classes()[name] = std::move(make); });
+  module.def("register_sharing", [](const std::string& name, py::object make) {
+    classes().add(name, std::move(make));
+  });
 }
 
 }  // namespace tessera

@@ -136,7 +136,8 @@ class OwnSharing(unittest.TestCase):
         two = numpy.arange(2, dtype="uint32")
         for told, words in ((lambda m: m[:-1], "49 values for 50"), (lambda m: m.astype("float64"), "float64"),
                             (lambda m: (two[::-1].copy(), m[:2]), "increase strictly"),
-                            (lambda m: None, "the values of pack"), (lambda m: (two + 49, m[:2]), "stay below 50"), (lambda m: (two, m), "50 values for 2"),
+                            (lambda m: None, "the values of pack"), (lambda m: (two + 49, m[:2]), "stay below 50"),
+                            (lambda m: (two, m), "50 values for 2"),
                             (lambda m: (two.astype("int64"), m[:2]), "int64")):
             with self.assertRaisesRegex(ValueError, words):
                 run(sharing=packs(told))
