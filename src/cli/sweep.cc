@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/folder_lock.h"
 #include "base/output.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/checkpoint_schedule.h"
 #include "cli/command.h"
@@ -21,6 +22,7 @@
 #include "cli/sweep_cells.h"
 #include "cli/sweep_run.h"
 #include "cli/sweep_slurm.h"
+#include "report/chart_svg.h"
 #include "report/compare.h"
 #include "report/page.h"
 #include "run/plan.h"
@@ -33,6 +35,7 @@ namespace fs = std::filesystem;
 struct SweepArguments {
   std::shared_ptr<ExperimentArguments> experiment{};
   std::string out{}, columns{}, command{};
+  std::string band = "range";
   std::vector<std::string> only{};
   SweepOptions run{};
   bool dry_run = false, slurm = false;
@@ -67,6 +70,10 @@ std::vector<std::string> columns_of(const SweepArguments& arguments) {
   return columns;
 }
 
+Band band_of(const SweepArguments& arguments) {
+  return require_entry(bands(), "band", arguments.band).band;
+}
+
 // The table on standard output, and as files beside the cells.
 void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
              const SweepArguments& arguments) {
@@ -82,12 +89,16 @@ void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
   or_throw(write_file(out / "table.csv", bytes_of(table(TableFormat::kCsv))));
   or_throw(write_file(out / "table.tex", bytes_of(table(TableFormat::kLatex))));
   const PageOptions page{.title = out.filename().string()};
-  const std::string data = page_data(found, read_metrics(found.runs), page);
+  const std::vector<MetricsTable> tables = read_metrics(found.runs);
+  const std::string data = page_data(found, tables, page);
   or_throw(write_file(out / "report.html", bytes_of(page_with(data, false))));
+  fs::create_directories(out / "figures");
+  for (const ChartFile& chart : chart_files(found.runs, tables, band_of(arguments)))
+    or_throw(write_file(out / "figures" / chart.name, bytes_of(chart.svg)));
   put_out(table(TableFormat::kPlain));
   for (const std::string& note : comparison_notes(found.runs)) print_err("note: {}\n", note);
   if (!arguments.run.quiet)
-    print_err("written to {}: table.csv, table.tex, report.html\n", out.string());
+    print_err("written to {}: table.csv, table.tex, report.html, figures\n", out.string());
 }
 
 int run_here(const std::vector<PreparedCell>& cells, const fs::path& out,
@@ -146,6 +157,7 @@ int run_sweep(SweepArguments& arguments) {
   if (!arguments.run.checkpoint_every.empty())
     (void)parse_checkpoint_every(arguments.run.checkpoint_every);
   (void)columns_of(arguments);
+  (void)band_of(arguments);
   const fs::path out = folder_of(arguments).lexically_normal();
   std::vector<SweepCell> chosen =
       chosen_cells(read_sweep(file, arguments.experiment->flags), arguments.only);
@@ -185,6 +197,8 @@ Action add_sweep(CLI::App& parser) {
       ->check(CLI::Range(1u, 1024u));
   parser.add_option("--columns", arguments->columns,
                     "Columns of the table, with commas (default: all but the wall time)");
+  parser.add_option("--band", arguments->band,
+                    "Around curves in figures/, over seeds: range, deviation, confidence or none");
   parser.add_option("--checkpoint-every", arguments->run.checkpoint_every,
                     "Rounds or time between a cell's checkpoints, see: tessera sim --help");
   parser.add_flag("--dry-run", arguments->dry_run,

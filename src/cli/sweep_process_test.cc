@@ -84,6 +84,11 @@ TEST_F(SweepProcess, WhatIsFinishedIsNotRunAgain) {
   EXPECT_TRUE(has_said("err", "9 cells, 3 finished before")) << said("err");
   EXPECT_EQ(fs::last_write_time(root_ / "grid/full/seed-90/summary.json"), before);
   EXPECT_TRUE(fs::exists(root_ / "grid/report.html"));
+  EXPECT_TRUE(text_of("grid/figures/loss-bytes.svg").starts_with("<svg "));
+  EXPECT_EQ(sweep(line + " --band=wide"), 2);
+  EXPECT_TRUE(has_said("err", "there is no band 'wide'")) << said("err");
+  ASSERT_EQ(tessera("report --svg=" + out("figures") + " --band=confidence " + out("grid")), 0);
+  EXPECT_TRUE(text_of("figures/loss-rounds.svg").find("<polygon") != std::string::npos);
 }
 
 // By its own name, into the folder the sweep would use.

@@ -122,8 +122,9 @@ void refuse_bad_names(const std::vector<SweepCell>& cells) {
           fmt::format("a cell's name has {} bytes and a folder's may have {}: name what varies by "
                       "cases; it is {}",
                       cell.run.size(), kNameMax, cell.run));
-    if (cell.run == "logs")
-      throw std::invalid_argument("a cell cannot be called logs: the sweep keeps its own there");
+    if (cell.run == "logs" || cell.run == "figures")
+      throw std::invalid_argument(
+          fmt::format("a cell cannot be called {}: the sweep keeps its own there", cell.run));
   }
 }
 

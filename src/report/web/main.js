@@ -89,6 +89,8 @@ function drawControls() {
       [
         ["nodes", "nodes", true],
         ["seeds", "seeds", several],
+        ["deviation", "deviation", several],
+        ["confidence", "95% confidence", several],
         ["off", "none", true],
       ],
       page.band,

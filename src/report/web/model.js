@@ -148,6 +148,20 @@ function deviation(values) {
   return Math.sqrt(values.reduce((a, v) => a + (v - middle) ** 2, 0) / (values.length - 1));
 }
 
+// Student's t beyond which 5% lie, by degrees of freedom; further on it nears the normal distribution's.
+const STUDENT_T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16];
+const studentT = (degrees) => STUDENT_T[degrees - 1] ?? 1.96 + 2.5 / degrees;
+
+// How far a band over seeds reaches from the lowest to the highest: report/curve.h has the same.
+const SEED_BANDS = {
+  seeds: (v) => [Math.min(...v), Math.max(...v)],
+  deviation: (v) => [mean(v) - deviation(v), mean(v) + deviation(v)],
+  confidence: (v) => {
+    const half = (studentT(v.length - 1) * deviation(v)) / Math.sqrt(v.length);
+    return [mean(v) - half, mean(v) + half];
+  },
+};
+
 // The page's data as it came, with each run's place, and facts that refer to another run's looked up.
 function readData(raw) {
   raw.runs.forEach((run, place) => {
@@ -221,24 +235,23 @@ function meanCurve(curves, band) {
   if (grid.length > kept)
     grid = grid.filter((x, i) => i === 0 || i === grid.length - 1 || i % Math.ceil(grid.length / kept) === 0);
   const column = (name, fold) => grid.map((x) => fold(curves.map((c) => valueAt(c.x, c[name], x))));
-  const lowest = (v) => Math.min(...v),
-    highest = (v) => Math.max(...v);
+  const reach = SEED_BANDS[band];
   return {
     x: grid,
     y: column("y", mean),
-    lo: column(band === "seeds" ? "y" : "lo", lowest),
-    hi: column(band === "seeds" ? "y" : "hi", highest),
+    lo: reach ? column("y", (v) => reach(v)[0]) : column("lo", (v) => Math.min(...v)),
+    hi: reach ? column("y", (v) => reach(v)[1]) : column("hi", (v) => Math.max(...v)),
   };
 }
 
-// A run's curve of a figure against an axis, with the band asked for: "nodes", "seeds" or "off".
+// A run's curve of a figure against an axis, with the band asked for: "nodes", one of SEED_BANDS, or "off".
 function curveOf(run, figure, axis, band) {
   const key = `${figure.id} ${axis} ${band}`;
   if (!run.curves.has(key)) {
     const curves = run.seeds.map((seed) => seedCurve(seed, figure, axis)).filter((c) => c.x.length > 0);
     let curve = curves.length === 0 ? { x: [], y: [], lo: [], hi: [] } : curves[0];
     if (curves.length > 1) curve = meanCurve(curves, band);
-    curve = { ...curve, banded: band !== "off" && (band === "seeds" ? curves.length > 1 : !!figure.band) };
+    curve = { ...curve, banded: band !== "off" && (band in SEED_BANDS ? curves.length > 1 : !!figure.band) };
     run.curves.set(key, curve);
   }
   return run.curves.get(key);

@@ -126,6 +126,15 @@ async function axesSwitch(page) {
   await choose(page, "band", "off");
   await choose(page, "axis", "round");
   await curvesShowEveryRun(page);
+  const bare = await inkOf(page, "#chart-accuracy");
+  const inks = [bare];
+  for (const band of ["seeds", "deviation", "confidence"]) {
+    await choose(page, "band", band);
+    await curvesShowEveryRun(page);
+    const ink = await inkOf(page, "#chart-accuracy");
+    for (const other of inks) assert.notDeepEqual(ink, other, `the band of ${band} is one of its own`);
+    inks.push(ink);
+  }
   await choose(page, "band", "nodes");
 }
 
