@@ -116,6 +116,42 @@ class Exchange(unittest.TestCase):
                 self.assertFalse(peer.exchange())
             numpy.testing.assert_array_equal(model, models[0])
 
+    def test_settings_from_a_file(self):
+        with live.network(2) as net:
+            for node in (0, 1):
+                with open(f"{net.folder}/n{node}.toml", "w") as file:
+                    file.write(f'name = "n{node}"\nkey = "n{node}.key"\nroster = "roster.toml"\nfolder = "n{node}"\n'
+                               '[experiment]\nnodes = 2\nmodel = "gn-lenet"\ntopology = "ring"\n'
+                               'protocol = "dpsgd:rounds=50"\nsharing = "jwins"\n')
+
+            def loop(node):
+                model = Pull.initial.copy()
+                with tessera.Peer(model, f"{net.folder}/n{node}.toml", protocol="dpsgd:rounds=5", say=None) as peer:
+                    while not peer.finished:
+                        pull(model, node, peer.seed)
+                        peer.exchange()
+                return model
+
+            expected = simulated(nodes=2, topology="ring", protocol="dpsgd:rounds=5", sharing="jwins").digest
+            self.assertEqual(kernels.digest(net.on_threads(loop)), expected)
+
+    def test_the_network_goes_on_while_python_does_not(self):
+        with live.network(2) as net:
+            said = []
+
+            def loop(node):
+                model = Pull.initial.copy()
+                lines = LINES | dict(nodes=2, protocol="dpsgd:rounds=3", say=said.append, link="silence=1500ms/2s")
+                with tessera.Peer(model, **net.settings(node, **lines)) as peer:
+                    if node == 0:
+                        sum(range(2 * 10**8))  # Seconds in one call, in which no other thread of Python runs.
+                    while peer.exchange():
+                        pass
+
+            net.on_threads(loop)
+            self.assertTrue(any("is alive" in line for line in said))
+            self.assertFalse([line for line in said if "silent" in line or "lost" in line], said)
+
     def test_status(self):
         with live.network(2) as net:
             def loop(node):
@@ -157,6 +193,22 @@ class Trouble(unittest.TestCase):
                 pulled(net, 1, lines=lines, folder=f"{net.folder}/n0")
             with self.assertRaisesRegex(ValueError, "config"):
                 pulled(net, 1, lines=lines | dict(sharing="full"))
+
+    def test_what_is_in_use_is_refused(self):
+        with live.network(2) as net:
+            settings = net.settings(0, **(LINES | dict(nodes=2, gather="0s")))
+            with tessera.Peer(Pull.initial.copy(), **settings):
+                with self.assertRaisesRegex(ValueError, "n0 is in use by process"):
+                    tessera.Peer(Pull.initial.copy(), **settings)
+                with self.assertRaisesRegex(ValueError, "cannot listen on"):
+                    tessera.Peer(Pull.initial.copy(), **(settings | dict(folder=f"{net.folder}/other")))
+            tessera.Peer(Pull.initial.copy(), **settings).leave()  # All is free again.
+
+    def test_another_key_is_refused(self):
+        with live.network(2) as net:
+            tessera.make_roster(f"{net.folder}/elsewhere", ["n1"])
+            with self.assertRaisesRegex(ValueError, "our key is not the one the roster has for n1"):
+                pulled(net, 1, key=f"{net.folder}/elsewhere/n1.key", lines=LINES | dict(nodes=2))
 
     def test_alone_it_says_so(self):
         said = []

@@ -141,5 +141,105 @@ class Eight(unittest.TestCase):
             self.compare(self.run_network(net, killed=(1, 4, 6), pause=0.1))
 
 
+@unittest.skipIf(torch is None, "torch is missing: install python3-torch")
+class Shared(unittest.TestCase):
+    """Two peers that each put a number of their own everywhere: what is shared meets in the middle."""
+
+    def models_after(self, make, rounds=1, **more):
+        def loop(node):
+            model = make()
+            lines = dict(topology="ring", protocol=f"dpsgd:rounds={rounds}")
+            with tessera.Peer(model, **net.settings(node, **(lines | more))) as peer:
+                for value in model.state_dict().values():
+                    value.fill_(2 * node + 2)
+                while peer.exchange():
+                    pass
+            return model
+
+        with live.network(2) as net:
+            return net.on_threads(loop)
+
+    def values(self, model):
+        return {name: float(value.ravel()[0]) for name, value in model.state_dict().items()}
+
+    def test_parameters_and_no_buffers(self):
+        for node, model in enumerate(self.models_after(lambda: torch.nn.BatchNorm1d(4))):
+            own = 2 * node + 2
+            self.assertEqual(self.values(model), dict(weight=3, bias=3, running_mean=own, running_var=own,
+                                                      num_batches_tracked=own))
+
+    def test_buffers_when_asked_for(self):
+        for node, model in enumerate(self.models_after(lambda: torch.nn.BatchNorm1d(4), buffers=True)):
+            self.assertEqual(self.values(model), dict(weight=3, bias=3, running_mean=3, running_var=3,
+                                                      num_batches_tracked=2 * node + 2))
+            self.assertEqual(model.num_batches_tracked.dtype, torch.int64)
+
+    def test_a_variance_stays_one(self):
+        def make():
+            model = torch.nn.BatchNorm1d(64)
+            model.running_var.copy_(torch.linspace(0, 1, 64))
+            return model
+
+        flat = tessera.flat.FlatModule(make(), buffers=True)
+        vector = flat.get()
+        vector[:] = -1
+        flat.put(vector)
+        self.assertTrue((flat._module.running_var == 0).all())
+        self.assertTrue((flat._module.running_mean == -1).all())
+
+    def test_frozen_parameters_stay(self):
+        def make():
+            model = torch.nn.Linear(3, 2)
+            model.bias.requires_grad_(False)
+            return model
+
+        for node, model in enumerate(self.models_after(make)):
+            self.assertEqual(self.values(model), dict(weight=3, bias=2 * node + 2))
+
+    def test_tied_parameters_are_shared_once(self):
+        def make():
+            model = torch.nn.ModuleList([torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)])
+            model[1].weight = model[0].weight
+            return model
+
+        self.assertEqual(tessera.flat.FlatModule(make()).tensors, [9, 3, 3])
+        for model in self.models_after(make):
+            self.assertEqual(set(self.values(model).values()), {3})
+            self.assertIs(model[0].weight, model[1].weight)
+
+    def test_other_types_are_refused(self):
+        for model, words in ((torch.nn.Linear(2, 2).double(), "weight is torch.float64: .* must be float32"),
+                             (torch.nn.Linear(2, 2).half(), "float16"), (torch.nn.ReLU(), "no parameters")):
+            with self.assertRaisesRegex(ValueError, words):
+                tessera.Peer(model, roster="nowhere", key="nobody.key")
+
+    def test_what_is_kept_comes_back(self):
+        with live.network(2) as net:
+            settings = net.settings(0, topology="ring", protocol="dpsgd:rounds=9,patience=50ms", gather="0s")
+
+            def make():
+                model = torch.nn.BatchNorm1d(4)
+                optimizer = torch.optim.Adam(model.parameters())
+                return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 1)
+
+            def step(model, optimizer, scheduler):
+                optimizer.zero_grad()
+                model(torch.arange(12.0).reshape(3, 4)).square().sum().backward()
+                optimizer.step()
+                scheduler.step()
+
+            first = make()
+            with tessera.Peer(first[0], keep=first[1:], **settings) as peer:
+                for _ in range(3):
+                    step(*first)
+                    peer.exchange()
+            second = make()
+            with tessera.Peer(second[0], keep=second[1:], **settings):
+                for one, other in zip(first, second):
+                    self.assertEqual(str(one.state_dict()), str(other.state_dict()))
+            with self.assertRaisesRegex(ValueError, "keep: the checkpoint has 2 of them, and here are 0"):
+                tessera.Peer(make()[0], **settings)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,9 +2,11 @@
 // own, and the loop exchanges models with it.
 //
 //   LiveLoop node(settings, {.model = initial});
-//   while (node.wait(patience) == LoopDesk::Call::kTrain) {
-//     train(model, node.desk().seed());
-//     node.desk().trained(model, loss, {});
+//   node.start("by hand");
+//   while (node.desk().wait(patience) == LoopDesk::Call::kTrain) {
+//     Vector model = node.desk().model();
+//     const float loss = train(model, node.desk().seed());
+//     node.desk().trained(std::move(model), loss, {});
 //   }
 #pragma once
 
