@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,7 @@
 #include "report/chart_svg.h"
 #include "report/compare.h"
 #include "report/page.h"
+#include "report/target.h"
 #include "run/plan.h"
 
 namespace tessera {
@@ -34,7 +36,7 @@ namespace fs = std::filesystem;
 
 struct SweepArguments {
   std::shared_ptr<ExperimentArguments> experiment{};
-  std::string out{}, columns{}, command{};
+  std::string out{}, seeds{}, columns{}, target{}, command{};
   std::string band = "range";
   std::vector<std::string> only{};
   SweepOptions run{};
@@ -96,6 +98,8 @@ void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
   for (const ChartFile& chart : chart_files(found.runs, tables, band_of(arguments)))
     or_throw(write_file(out / "figures" / chart.name, bytes_of(chart.svg)));
   put_out(table(TableFormat::kPlain));
+  if (!arguments.target.empty())
+    print_out("\n{}", target_table(found.runs, parse_target(arguments.target)));
   for (const std::string& note : comparison_notes(found.runs)) print_err("note: {}\n", note);
   if (!arguments.run.quiet)
     print_err("written to {}: table.csv, table.tex, report.html, figures\n", out.string());
@@ -158,9 +162,11 @@ int run_sweep(SweepArguments& arguments) {
     (void)parse_checkpoint_every(arguments.run.checkpoint_every);
   (void)columns_of(arguments);
   (void)band_of(arguments);
+  if (!arguments.target.empty()) (void)parse_target(arguments.target);
   const fs::path out = folder_of(arguments).lexically_normal();
-  std::vector<SweepCell> chosen =
-      chosen_cells(read_sweep(file, arguments.experiment->flags), arguments.only);
+  std::map<std::string, std::string> flags = arguments.experiment->flags;
+  flags["seeds"] = arguments.seeds;
+  std::vector<SweepCell> chosen = chosen_cells(read_sweep(file, flags), arguments.only);
   const std::vector<PreparedCell> cells = prepare_cells(std::move(chosen), out);
   arguments.run.program = fs::read_symlink("/proc/self/exe").string();
   if (arguments.slurm) return run_slurm(cells, out, arguments);
@@ -190,6 +196,8 @@ Action add_sweep(CLI::App& parser) {
       .add_option("--only", arguments->only,
                   "Just these cells, by name or a part of it: jwins, seed-90; several with commas")
       ->delimiter(',');
+  parser.add_option("--seeds", arguments->seeds,
+                    "Each cell with these seeds instead of the file's: 90..94 or 90,93");
   parser
       .add_option(
           "--jobs", arguments->run.jobs,
@@ -197,6 +205,8 @@ Action add_sweep(CLI::App& parser) {
       ->check(CLI::Range(1u, 1024u));
   parser.add_option("--columns", arguments->columns,
                     "Columns of the table, with commas (default: all but the wall time)");
+  parser.add_option("--target", arguments->target,
+                    "Also when each run reached it: an accuracy such as 60%, or loss=1.5");
   parser.add_option("--band", arguments->band,
                     "Around curves in figures/, over seeds: range, deviation, confidence or none");
   parser.add_option("--checkpoint-every", arguments->run.checkpoint_every,

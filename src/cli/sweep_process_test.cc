@@ -99,6 +99,13 @@ TEST_F(SweepProcess, ASingleCellIsAnExperimentLikeAnyOther) {
       << said("err");
   ASSERT_EQ(sweep(path("grid.toml") + " --only=jwins --out=" + out("grid")), 0) << said("err");
   EXPECT_TRUE(has_said("err", "3 cells, 1 finished before")) << said("err");
+  ASSERT_EQ(sweep(path("grid.toml") +
+                  " --only=jwins --seeds=91..93 --target=loss=100 --out=" + out("grid")),
+            0)
+      << said("err");
+  EXPECT_TRUE(has_said("err", "3 cells, 2 finished before")) << said("err");
+  EXPECT_TRUE(has_said("out", "to a loss of 100")) << said("out");
+  EXPECT_TRUE(has_said("out", "4 of 4\n")) << "the fourth is of another seed: " << said("out");
   EXPECT_EQ(tessera("sim " + path("grid.toml")), 2);
   EXPECT_TRUE(has_said("err", "is a sweep of several experiments")) << said("err");
   EXPECT_EQ(tessera("sim " + path("grid.toml") + ":jwin"), 2);

@@ -135,10 +135,28 @@ std::string near_or_how_to_list(std::string_view word, const std::set<std::strin
   return " tessera sweep FILE --dry-run lists them.";
 }
 
+// The seeds of a flag, for all cells, in place of the file's own.
+void set_seeds(SweepFile& file, const std::string& text) {
+  const SweepTarget seed{"seed", ""};
+  const auto is_seed = [&](const auto& said) { return said.target == seed; };
+  for (SweepCase& one : file.cases) {
+    std::erase_if(one.dimensions, is_seed);
+    std::erase_if(one.settings, is_seed);
+  }
+  std::erase_if(file.dimensions, is_seed);
+  SweepDimension dimension{.target = seed, .values = parse_seeds(text)};
+  for (const std::string& value : dimension.values) dimension.labels.push_back("seed-" + value);
+  file.dimensions.push_back(std::move(dimension));
+}
+
 // A flag is for lines that all cells share.
 void apply_flags(SweepFile& file, const std::map<std::string, std::string>& flags) {
   for (const auto& [key, value] : flags) {
     if (value.empty()) continue;
+    if (key == "seeds") {
+      set_seeds(file, value);
+      continue;
+    }
     const SweepTarget line{key, ""};
     bool varies = false;
     for (const SweepDimension& dimension : file.dimensions) varies |= dimension.target == line;

@@ -44,7 +44,8 @@ struct SweepCell {
 constexpr std::size_t kCellsMax = 10'000;
 
 // In the order of the file, seeds innermost. `flags` are lines that win over the file's; a line
-// that varies takes none. Both throw std::invalid_argument that names file and line.
+// that varies takes none, but "seeds" (as parse_seeds() has them) replaces the file's own. Both
+// throw std::invalid_argument that names file and line.
 std::vector<SweepCell> read_sweep(const std::filesystem::path& path,
                                   const std::map<std::string, std::string>& flags = {});
 std::vector<SweepCell> parse_sweep(std::string_view text, const std::filesystem::path& where,

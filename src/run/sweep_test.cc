@@ -97,6 +97,14 @@ TEST(Sweep, AFlagIsForLinesThatDoNotVary) {
             "its file");
 }
 
+TEST(Sweep, SeedsOfAFlagReplaceItsOwn) {
+  const std::string text = "[sweep]\nseed = [1, 2, 3]\nsharing = [\"full\"]\n";
+  EXPECT_EQ(names(parse_sweep(text, "s.toml", {{"seeds", "7..8"}})),
+            (Names{"full/seed-7", "full/seed-8"}));
+  EXPECT_EQ(names(parse_sweep("[[case]]\nname = \"a\"\nseed = 4\n", "s.toml", {{"seeds", "5"}})),
+            (Names{"a/seed-5"}));
+}
+
 TEST(Sweep, CellsAreChosenByNameRunOrLabel) {
   const auto cells = parse_sweep(
       "[sweep]\nseed = \"90..91\"\nsharing = [\"full\", \"jwins\"]\nnodes = [4, 8]\n", "s.toml");
