@@ -16,19 +16,15 @@ cd "$(dirname "$0")/.."
 
 readonly set=${1:-} device=${2:-cpu} dir=${3:-runs/results}
 readonly tessera=${TESSERA:-build/release/src/cli/tessera}
-readonly rivals=(wavelet adpsgd adpsgd_pings swift swift_scatter)
-target=60%
+
+# A sweep's file, the cells of it, and the target to reach.
 case $set in
-  jwins)
-    target=40%
-    experiments=(jwins/cifar10{,_random,_jwins_planes,_jwins_int8,_no_wavelet,_no_accumulation,_no_cutoff}) ;;
-  async) experiments=(divshare/cifar10 "${rivals[@]/#/divshare/cifar10_}") ;;
-  no-stragglers) experiments=(divshare/cifar10{,_adpsgd_pings,_swift_scatter}_stragglers0) ;;
-  half-sent) experiments=(divshare/cifar10_links_{lost,finished}) ;;
-  movielens)
-    target=loss=2
-    experiments=(divshare/movielens "${rivals[@]/#/divshare/movielens_}") ;;
-  laptop) experiments=(fashion/{divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd}) ;;
+  jwins) line=(jwins/cifar10_sharings full,random,jwins_planes,jwins_int8,no_wavelet,no_accumulation,no_cutoff 40%) ;;
+  async) line=(divshare/cifar10_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter 60%) ;;
+  no-stragglers) line=(divshare/cifar10_stragglers stragglers=0 60%) ;;
+  half-sent) line=(divshare/cifar10_half_sent half_sent=lost,half_sent=finished 60%) ;;
+  movielens) line=(divshare/movielens_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter loss=2) ;;
+  laptop) line=(fashion/rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
   *)
     echo "results: choose one of jwins, async, no-stragglers, half-sent, movielens, laptop" >&2
     exit 2 ;;
@@ -38,11 +34,5 @@ if [[ $set =~ ^(jwins|async|no-stragglers|half-sent)$ && ! -e data/cifar-10-batc
   echo "results: CIFAR-10 is not in data/cifar-10-batches-bin; scripts/get_data.sh cifar10 fetches it" >&2
   exit 2
 fi
-folders=()
-for experiment in "${experiments[@]}"; do
-  folders+=("$dir/$experiment")
-  [[ -e $dir/$experiment/summary.json ]] ||
-    "$tessera" sim "experiments/$experiment.toml" --device="$device" --out="$dir/$experiment" \
-      ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50 --resume
-done
-"$tessera" compare "${folders[@]}" --target="$target"
+exec "$tessera" sweep "experiments/${line[0]}.toml" --only="${line[1]}" --target="${line[2]}" --device="$device" --out="$dir/$set" \
+  ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50
