@@ -84,6 +84,7 @@ void LiveLoop::leave() {
 
 // Lets go of the folder and the addresses, so that the node can be started again.
 RunEnd LiveLoop::end() {
+  const std::lock_guard one_at_a_time(ending_);
   if (thread_.joinable()) thread_.join();
   std::unique_ptr<LiveRun> gone;
   {

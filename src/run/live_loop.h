@@ -60,6 +60,7 @@ class LiveLoop {
   void say(std::string_view line);
 
   Stopwatch watch_;
+  std::mutex ending_;
   mutable std::mutex mutex_;
   std::deque<Line> lines_;
   LoopDesk desk_;
