@@ -82,12 +82,12 @@ class Protocol:
     node.id, node.nodes, node.now, node.peers(round) by the topology, node.seed(number) of the node's own
     node.train()                          comes back as on_trained
     node.pack() -> share                  what the sharing tells of the model as it is now
-    node.send(share, peers, round=0, degree=0)    comes back at the peers as on_share
+    node.send(share, peers, round=0, degree=0, own=b"")   comes back at the peers as on_share; `own` are up to 255 bytes
     node.merge([(weight, share)])         folds in shares that were heard; in an order of your own, so sort them
     node.wake_after(seconds)              comes back as on_wake
     node.finish(), node.refuse(sender, reason), node.note(what)   the last two are counted in the summary
 
-    A share has sender, round, degree, age (trainings its model has seen) and values. bytes(share) and
+    A share has sender, round, degree, own, age (trainings its model has seen) and values. bytes(share) and
     tessera.Share.from_bytes(...) are for state() and set_state().
     """
 

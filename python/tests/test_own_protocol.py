@@ -77,14 +77,14 @@ class Gossip(tessera.Protocol):
     def on_trained(self, node):
         assert self.woken == 0.5, self.woken
         peers = node.peers()
-        node.send(node.pack(), [peers[node.seed(self.rounds_done) % len(peers)]])
+        node.send(node.pack(), [peers[node.seed(self.rounds_done) % len(peers)]], own=b"gossip")
         node.merge([(1 / (len(self.newest) + 1), self.newest[peer]) for peer in sorted(self.newest)])
         self.newest.clear()
         self.rounds_done += 1
         node.finish() if self.rounds_done == self.rounds else node.train()
 
     def on_share(self, node, share):
-        assert share.sender in node.peers() and len(share.values) == 50
+        assert share.sender in node.peers() and len(share.values) == 50 and share.own == b"gossip"
         self.newest[share.sender] = share
 
 
@@ -146,6 +146,7 @@ class OwnProtocol(unittest.TestCase):
         for act, kind, words in ((twice, RuntimeError, "trains already"), (counts(21), ValueError, "from 0 to 21"),
                                  (lambda self, node: node.send(node.pack(), [8]), ValueError, "cannot tell node 8"),
                                  (lambda self, node: node.send(node.pack(), [node.id]), ValueError, "cannot tell"),
+                                 (lambda self, node: node.send(node.pack(), [], own=bytes(256)), ValueError, "256 "),
                                  (lambda self, node: node.merge([(0.5, node.pack())]), ValueError, "that were heard"),
                                  (lambda self, node: node.wake_after(-1), ValueError, "is no time"),
                                  (lambda self, node: kept.append(node) or kept[0].train(), RuntimeError, "hooks runs"),

@@ -67,14 +67,20 @@ SharePointer OwnNode::pack() {
 }
 
 void OwnNode::send(const OwnShare& share, const std::vector<NodeId>& peers, Round round,
-                   std::uint32_t degree) {
+                   std::uint32_t degree, const std::string& own) {
   for (const NodeId peer : peers)
     if (peer >= nodes() || peer == id())
       throw std::invalid_argument(
           fmt::format("send: node {} cannot tell node {}: there are {}", id(), peer, nodes()));
   if (share.share.dimension == 0)
     throw std::invalid_argument("send: that share was refused, and there is nothing in it");
-  node().send(node().heading(round, degree), share.share, peers);
+  if (own.size() > kOwnBytesMax)
+    throw std::invalid_argument(
+        fmt::format("send: {} bytes of one's own, and {} at most travel with a share", own.size(),
+                    kOwnBytesMax));
+  Heading heading = node().heading(round, degree);
+  heading.own.assign(bytes_in(own).begin(), bytes_in(own).end());
+  node().send(heading, share.share, peers);
 }
 
 void OwnNode::merge(const std::vector<std::pair<float, SharePointer>>& others) {
@@ -104,6 +110,7 @@ void bind_own_node(py::module_& module) {
       .def_property_readonly("sender", [](const OwnShare& s) { return s.sender; })
       .def_property_readonly("round", [](const OwnShare& s) { return s.heading.round; })
       .def_property_readonly("degree", [](const OwnShare& s) { return s.heading.degree; })
+      .def_property_readonly("own", [](const OwnShare& s) { return python_bytes(s.heading.own); })
       .def_property_readonly("age", [](const OwnShare& s) { return s.heading.age; })
       .def_property_readonly(
           "values",
@@ -118,7 +125,8 @@ void bind_own_node(py::module_& module) {
       .def("seed", &OwnNode::seed, "number"_a)
       .def("train", &OwnNode::train)
       .def("pack", &OwnNode::pack)
-      .def("send", &OwnNode::send, "share"_a, "peers"_a, "round"_a = 0, "degree"_a = 0)
+      .def("send", &OwnNode::send, "share"_a, "peers"_a, "round"_a = 0, "degree"_a = 0,
+           "own"_a = py::bytes())
       .def("merge", &OwnNode::merge, "others"_a)
       .def("wake_after", &OwnNode::wake_after, "seconds"_a)
       .def("finish", &OwnNode::finish)

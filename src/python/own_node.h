@@ -22,7 +22,7 @@ struct OwnShare {
   bool heard = false;  // It has been looked at, so that it may be merged.
 
   void fields(Archive& archive) {
-    archive(share, heading.round, heading.degree, heading.age, sender);
+    archive(share, heading.round, heading.degree, heading.age, heading.own, sender);
   }
 };
 using SharePointer = std::shared_ptr<OwnShare>;
@@ -48,7 +48,7 @@ class OwnNode {
   void train();
   SharePointer pack();
   void send(const OwnShare& share, const std::vector<NodeId>& peers, Round round,
-            std::uint32_t degree);
+            std::uint32_t degree, const std::string& own);
   void merge(const std::vector<std::pair<float, SharePointer>>& others);
   void wake_after(double seconds);
   void finish();
