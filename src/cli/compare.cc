@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/table.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "report/compare.h"
 #include "report/target.h"
 #include "run/plan.h"
@@ -20,7 +21,7 @@ namespace {
 int compare(const std::vector<std::string>& folders, const std::string& format,
             const std::string& target, const std::string& columns) {
   const TableFormat chosen = require_entry(table_formats(), "format", format).format;
-  const std::vector<std::string> shown = parse_columns(columns);
+  const std::vector<std::string> shown = columns_of(columns);
   const Target wanted = target.empty() ? Target{} : parse_target(target);
   FoundRuns found = find_runs(folders);
   for (StoredRun& run : found.runs)
@@ -50,8 +51,10 @@ Action add_compare(CLI::App& parser) {
   parser.add_option("--format", *format, fmt::format("One of {}", join(names, ", ")));
   parser.add_option("--target", *target,
                     "Also when each run reached it: an accuracy such as 60%, or loss=1.5");
-  parser.add_option("--columns", *columns,
-                    "Columns and their order, such as run,accuracy,saved (default: all)");
+  parser.add_option(
+      "--columns", *columns,
+      "Columns and their order, such as run,network.slowdown,accuracy (default: all); a line of "
+      "an experiment, or an option of it, can be one");
   parser.footer(
       "saved: bytes the run did not send, against the first. points: accuracy above or below the "
       "first, in\nper cent of the test data. chance: how likely such a difference is without any "

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "report/compare.h"
+
 namespace tessera {
 
 std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser) {
@@ -16,6 +18,12 @@ std::shared_ptr<ExperimentArguments> add_experiment_options(CLI::App& parser) {
                     std::string(key.summary))
         ->group("Experiment");
   return arguments;
+}
+
+std::vector<std::string> columns_of(std::string_view text) {
+  std::vector<std::string_view> keys;
+  for (const ExperimentKey& key : experiment_keys()) keys.push_back(key.name);
+  return parse_columns(text, keys);
 }
 
 std::string whole_number_fault(std::string_view text, Interval accepted) {

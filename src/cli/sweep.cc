@@ -63,12 +63,26 @@ int print_cells(const std::vector<PreparedCell>& cells, const fs::path& out) {
 
 // Not the wall time, which is another each time: a sweep that was cut short ends with the table of
 // one that was not.
-std::vector<std::string> columns_of(const SweepArguments& arguments) {
-  std::vector<std::string> columns = parse_columns(arguments.columns);
+std::vector<std::string> columns_shown(const SweepArguments& arguments) {
+  std::vector<std::string> columns = columns_of(arguments.columns);
   if (columns.empty()) {
     columns = all_columns();
     std::erase(columns, "wall_seconds");
   }
+  return columns;
+}
+
+// For programs, what varies stands in columns of its own after the run's name.
+std::vector<std::string> columns_written(const SweepArguments& arguments,
+                                         const std::vector<PreparedCell>& cells) {
+  std::vector<std::string> columns = columns_shown(arguments);
+  if (!arguments.columns.empty()) return columns;
+  auto place = columns.begin() + 1;
+  for (const PreparedCell& cell : cells)
+    for (const auto& [name, value] : cell.cell.varied)
+      if (name != "case" && name != "seed" &&
+          std::find(columns.begin(), columns.end(), name) == columns.end())
+        place = columns.insert(place, name) + 1;
   return columns;
 }
 
@@ -84,11 +98,13 @@ void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
   if (found.runs.empty()) return;
   for (StoredRun& run : found.runs)
     if (!run.finished()) run.rounds_planned = rounds_planned(run.seeds.front().folder);
-  const std::vector<std::string> columns = columns_of(arguments);
+  const std::vector<std::string> columns = columns_shown(arguments);
   const auto table = [&](TableFormat format) {
     return comparison_table(found.runs, format, columns);
   };
-  or_throw(write_file(out / "table.csv", bytes_of(table(TableFormat::kCsv))));
+  or_throw(
+      write_file(out / "table.csv", bytes_of(comparison_table(found.runs, TableFormat::kCsv,
+                                                              columns_written(arguments, cells)))));
   or_throw(write_file(out / "table.tex", bytes_of(table(TableFormat::kLatex))));
   const PageOptions page{.title = out.filename().string()};
   const std::vector<MetricsTable> tables = read_metrics(found.runs);
@@ -160,7 +176,7 @@ int run_sweep(SweepArguments& arguments) {
         "name the sweep's file, such as: tessera sweep experiments/toy_sweep.toml");
   if (!arguments.run.checkpoint_every.empty())
     (void)parse_checkpoint_every(arguments.run.checkpoint_every);
-  (void)columns_of(arguments);
+  (void)columns_shown(arguments);
   (void)band_of(arguments);
   if (!arguments.target.empty()) (void)parse_target(arguments.target);
   const fs::path out = folder_of(arguments).lexically_normal();

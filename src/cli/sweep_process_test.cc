@@ -85,6 +85,7 @@ TEST_F(SweepProcess, WhatIsFinishedIsNotRunAgain) {
   EXPECT_EQ(fs::last_write_time(root_ / "grid/full/seed-90/summary.json"), before);
   EXPECT_TRUE(fs::exists(root_ / "grid/report.html"));
   EXPECT_TRUE(text_of("grid/figures/loss-bytes.svg").starts_with("<svg "));
+  EXPECT_TRUE(text_of("grid/table.csv").starts_with("run,sharing,accuracy,accuracy_deviation,"));
   EXPECT_EQ(sweep(line + " --band=wide"), 2);
   EXPECT_TRUE(has_said("err", "there is no band 'wide'")) << said("err");
   ASSERT_EQ(tessera("report --svg=" + out("figures") + " --band=confidence " + out("grid")), 0);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "cli/child_process.h"
 
 namespace tessera {
@@ -35,11 +36,25 @@ std::string cut(std::string text, std::size_t columns) {
 }  // namespace
 
 SweepProgress::SweepProgress(std::size_t cells, std::size_t done, bool quiet)
-    : cells_(cells), done_(done), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+    : cells_(cells),
+      done_(done),
+      before_(done),
+      quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void SweepProgress::erase() {
   if (lines_ > 0) print_err("\x1b[{}A\r\x1b[J", lines_);
   lines_ = 0;
+}
+
+// With the time left, as if the cells to come took as long as those that have ended.
+std::string SweepProgress::counts(std::size_t running) const {
+  std::string line = fmt::format("{} of {} done, {} running", done_, cells_, running);
+  if (done_ == before_ || done_ == cells_) return line;
+  const double each = all_.seconds() / static_cast<double>(done_ - before_);
+  const double left = each * static_cast<double>(cells_ - done_);
+  return fmt::format("{}, about {} left", line,
+                     show_duration(Duration(static_cast<std::int64_t>(left * 1e9))));
 }
 
 void SweepProgress::ended(const PreparedCell& cell, std::string_view how) {
@@ -53,8 +68,8 @@ void SweepProgress::show(std::span<const PreparedCell* const> running) {
   if (quiet_ || !terminal_ || since_.seconds() < kPeriod) return;
   since_.restart();
   const Screen screen = screen_of_stderr();
-  const std::size_t shown = std::min(running.size(), std::max<std::size_t>(screen.rows, 6) - 4);
-  std::string block;
+  const std::size_t shown = std::min(running.size(), std::max<std::size_t>(screen.rows, 7) - 5);
+  std::string block = counts(running.size()) + "\n";
   for (const PreparedCell* cell : running.first(shown))
     block +=
         cut(fmt::format("  {}  {}", cell->name(), last_line_of(cell->log)), screen.columns) + "\n";

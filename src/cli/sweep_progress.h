@@ -23,10 +23,12 @@ class SweepProgress {
  private:
   void erase();
 
-  std::size_t cells_, done_;
+  std::string counts(std::size_t running) const;
+
+  std::size_t cells_, done_, before_;
   bool quiet_, terminal_;
   std::size_t lines_ = 0;  // On the screen, to be written over.
-  Stopwatch since_{};
+  Stopwatch since_{}, all_{};
 };
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
-#include "base/table.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "report/welch.h"
 
@@ -180,19 +180,59 @@ void mark_best(std::vector<TableRow>& rows, std::size_t c, const Column& column,
     if (wins(score)) rows[score.second][c].best = true;
 }
 
-// By either of its names.
-const Column& require_column(std::string_view word) {
+// By either of its names; null where it is none.
+const Column* find_column(std::string_view word) {
   for (const Column& column : kColumns)
-    if (column.title == word) return column;
-  return require_entry(std::span<const Column>(kColumns), "column", word);
+    if (column.title == word || column.name == word) return &column;
+  return nullptr;
+}
+
+// A line of the run's config.toml, or one option of it: "network", "network.slowdown".
+Cell setting_cell(const StoredRun& run, std::string_view name) {
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  std::string line = run.setting(name.substr(0, dot));
+  if (dot == name.size()) return {.text = line.empty() ? "-" : line, .number = line};
+  // Some lines are options without a name before them.
+  if (line.find('=') < line.find(':')) line = "options:" + line;
+  try {
+    const Spec spec = parse_spec(line);
+    for (const auto& [option, value] : spec.options)
+      if (option == name.substr(dot + 1)) return {.text = value, .number = value};
+  } catch (const std::invalid_argument&) {
+  }
+  return none();
+}
+
+// The name of a column, or of a setting whose key is known.
+std::string column_named(std::string_view word, std::span<const std::string_view> keys) {
+  if (const Column* column = find_column(word)) return std::string(column->name);
+  const std::string_view key = word.substr(0, word.find('.'));
+  if (std::find(keys.begin(), keys.end(), key) != keys.end()) return std::string(word);
+  std::vector<std::string_view> known(keys.begin(), keys.end());
+  for (const Column& column : kColumns) known.push_back(column.name);
+  throw std::invalid_argument(
+      fmt::format("there is no column '{}'.{}", word, suggestion(word, known)));
+}
+
+void add_column(TextTable& table, std::span<const StoredRun> runs, const std::string& name) {
+  const Column* column = find_column(name);
+  const std::size_t c = table.heads.size();
+  table.heads.push_back({.title = column ? std::string(column->title) : name,
+                         .name = name,
+                         .is_words = !column || name == "run",
+                         .has_deviation = name.ends_with("accuracy")});
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    table.rows[i].push_back(column ? column->cell(runs[i], runs[0]) : setting_cell(runs[i], name));
+  if (column) mark_best(table.rows, c, *column, runs);
 }
 
 }  // namespace
 
-std::vector<std::string> parse_columns(std::string_view text) {
+std::vector<std::string> parse_columns(std::string_view text,
+                                       std::span<const std::string_view> keys) {
   std::vector<std::string> names;
   for (const std::string_view word : split(text, ',')) {
-    const std::string name(require_column(trimmed(word)).name);
+    const std::string name = column_named(trimmed(word), keys);
     if (std::find(names.begin(), names.end(), name) != names.end())
       throw std::invalid_argument(fmt::format("--columns={}: {} is there twice", text, name));
     names.push_back(name);
@@ -210,17 +250,8 @@ std::string comparison_table(std::span<const StoredRun> runs, TableFormat format
                              const std::vector<std::string>& columns) {
   CHECK(!runs.empty());
   TextTable table{.rows = std::vector<TableRow>(runs.size())};
-  for (const std::string& name : columns.empty() ? all_columns() : columns) {
-    const Column& column = require_column(name);
-    const std::size_t c = table.heads.size();
-    table.heads.push_back({.title = std::string(column.title),
-                           .name = name,
-                           .is_words = name == "run",
-                           .has_deviation = name.ends_with("accuracy")});
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      table.rows[i].push_back(column.cell(runs[i], runs[0]));
-    mark_best(table.rows, c, column, runs);
-  }
+  for (const std::string& name : columns.empty() ? all_columns() : columns)
+    add_column(table, runs, name);
   return to_text(table, format);
 }
 

@@ -19,9 +19,11 @@ namespace tessera {
 std::string comparison_table(std::span<const StoredRun> runs, TableFormat format,
                              const std::vector<std::string>& columns = {});  // None: all.
 
-// "run,accuracy,sent/node" as columns' names, titles being taken too; all_columns() knows every
-// one. Throws std::invalid_argument.
-std::vector<std::string> parse_columns(std::string_view text);
+// "run,network.slowdown,accuracy" as columns' names, titles being taken too. Besides those of
+// all_columns() a line of config.toml can be one, whose `keys` these are, or an option of it.
+// Throws std::invalid_argument.
+std::vector<std::string> parse_columns(std::string_view text,
+                                       std::span<const std::string_view> keys);
 std::vector<std::string> all_columns();
 
 // What a reader must know besides: which runs have hostile nodes, which are unfinished, which have

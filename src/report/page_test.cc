@@ -224,15 +224,29 @@ TEST_F(PageTest, ColumnsOfTheComparisonAreChosenByNameOrTitle) {
   write_run("full", 0.5, 1000);
   write_run("jwins", 0.25, 250);
   const FoundRuns found = find({"full", "jwins"});
-  const std::vector<std::string> columns = parse_columns("run,sent/node,accuracy");
+  const std::vector<std::string> columns = parse_columns("run,sent/node,accuracy", {});
   EXPECT_EQ(comparison_table(found.runs, TableFormat::kLatex, columns),
             "\\begin{tabular}{lrr}\n\\hline\nrun & sent/node & accuracy \\\\\n\\hline\n"
             "full & 1000 B & \\textbf{50.00\\%} \\\\\n"
             "jwins & \\textbf{250 B} & 25.00\\% \\\\\n\\hline\n\\end{tabular}\n");
   EXPECT_TRUE(comparison_table(found.runs, TableFormat::kCsv, columns)
                   .starts_with("run,bytes_sent_per_node,accuracy,accuracy_deviation\n"));
-  EXPECT_THROW((void)parse_columns("run,acuracy"), std::invalid_argument);
-  EXPECT_THROW((void)parse_columns("loss,loss"), std::invalid_argument);
+  EXPECT_THROW((void)parse_columns("run,acuracy", {}), std::invalid_argument);
+  EXPECT_THROW((void)parse_columns("loss,loss", {}), std::invalid_argument);
+}
+
+TEST_F(PageTest, ALineOfTheConfigurationAndAnOptionOfItAreColumnsToo) {
+  write_run("a", 0.5, 1000);
+  write_run("b", 0.25, 250);
+  write("b/config.toml",
+        "seed = 1\nnetwork = \"links:up=1MB/s,slowdown=5\"\nfaults = \"loss=0.1\"\n");
+  const FoundRuns found = find({"a", "b"});
+  const std::vector<std::string_view> keys = {"network", "faults"};
+  const std::vector<std::string> columns =
+      parse_columns("run,network.slowdown,faults.loss,faults", keys);
+  EXPECT_EQ(comparison_table(found.runs, TableFormat::kCsv, columns),
+            "run,network.slowdown,faults.loss,faults\na,,,\nb,5,0.1,loss=0.1\n");
+  EXPECT_THROW((void)parse_columns("netwrk.slowdown", keys), std::invalid_argument);
 }
 
 TEST_F(PageTest, TheComparisonHasTheMergedModels) {
