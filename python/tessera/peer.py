@@ -44,9 +44,10 @@ class Peer:
     Shared are the parameters that need a gradient, which must be float32. Buffers, integers and parameters without a
     gradient stay with their node.
 
-    It returns when the node has met the others, or has waited for them as long as `gather` says. With a checkpoint in
-    `folder` the node goes on from there, `model` and what `keep` names included: a script that is started again after
-    a crash just goes on. The network runs on threads of its own, which need no Python.
+    It returns when there is a model to train: once the node has met the others, or has waited for them as long as
+    `gather` says. With a checkpoint in `folder` the node goes on from there, `model` and what `keep` names included: a
+    script that is started again after a crash just goes on, with waiting for its peers, too, if that is what it did.
+    The network runs on threads of its own, which need no Python.
     """
 
     def __init__(self, model, file=None, *, test=None, keep=(), buffers=False, say="stderr", **lines):

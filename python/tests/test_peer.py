@@ -1,5 +1,6 @@
 """tessera.Peer: live nodes in loops of one's own, which end with the simulation's bits."""
 
+import ctypes
 import json
 import os
 import threading
@@ -175,10 +176,10 @@ class Exchange(unittest.TestCase):
 
             def loop(node):
                 model = Pull.initial.copy()
-                lines = LINES | dict(nodes=2, protocol="dpsgd:rounds=3", say=said.append, link="silence=1500ms/2s")
+                lines = LINES | dict(nodes=2, protocol="dpsgd:rounds=3", say=said.append, link="silence=3s/3s")
                 with tessera.Peer(model, **net.settings(node, **lines)) as peer:
                     if node == 0:
-                        sum(range(2 * 10**8))  # Seconds in one call, in which no other thread of Python runs.
+                        ctypes.PyDLL(None).usleep(4_000_000)  # With the GIL: no other thread of Python runs.
                     while peer.exchange():
                         pass
 
