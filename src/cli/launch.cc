@@ -26,6 +26,7 @@
 #include "run/live_collect.h"
 #include "run/live_settings.h"
 #include "run/plan.h"
+#include "run/sweep.h"
 
 namespace tessera {
 namespace {
@@ -147,6 +148,9 @@ void tell_what_is_not_simulated(const Plan& plan) {
 
 fs::path default_out(const Arguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
+  if (const auto cell = named_cell(arguments.experiment->file))
+    return fs::path("runs") / cell->first.stem() /
+           (read_cell(cell->first, cell->second).name + "-live");
   const fs::path file(arguments.experiment->file);
   return fs::path("runs") / (file.empty() ? "live" : file.stem() += "-live");
 }
