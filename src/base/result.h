@@ -24,7 +24,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : held_(std::move(value)) {}
+  Result(const T& value) : held_(value) {}
+  Result(T&& value) : held_(std::move(value)) {}
   Result(Error error) : held_(std::move(error)) {}
 
   bool ok() const { return held_.index() == 0; }
