@@ -39,13 +39,9 @@ Random Random::fork(std::string_view purpose, std::uint64_t index) const {
   return Random(joined(words[0], words[1]));
 }
 
-std::uint32_t Random::bits() {
-  const std::uint64_t block = position_ / 4;
-  if (block != cached_block_) {
-    block_ = philox(key_, block, 0);
-    cached_block_ = block;
-  }
-  return block_[position_++ % 4];
+void Random::draw_block() {
+  cached_block_ = position_ / 4;
+  block_ = philox(key_, cached_block_, 0);
 }
 
 std::uint64_t Random::bits64() {
@@ -79,18 +75,17 @@ double Random::normal() {
 std::vector<std::uint32_t> Random::sample(std::uint32_t n, std::uint32_t count) {
   CHECK(count <= n);
   // A Fisher-Yates shuffle that stops after `count` steps and remembers only the places it touched,
-  // in a table that is never more than half full.
+  // in a table that is never more than half full and whose size is a power of two.
   constexpr std::uint32_t kNowhere = ~0u;  // Places are below n.
   struct Moved {
     std::uint32_t place = kNowhere, item = 0;
   };
   std::vector<Moved> table(std::bit_ceil(2 * std::size_t{count} + 1));
+  const std::size_t last = table.size() - 1;
   const auto find = [&](std::uint32_t place) -> Moved& {
-    std::size_t slot = place;
-    while (table[slot % table.size()].place != place &&
-           table[slot % table.size()].place != kNowhere)
-      ++slot;
-    return table[slot % table.size()];
+    std::size_t slot = place & last;
+    while (table[slot].place != place && table[slot].place != kNowhere) slot = (slot + 1) & last;
+    return table[slot];
   };
   const auto at = [&](std::uint32_t place) {
     const Moved& found = find(place);

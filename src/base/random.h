@@ -26,7 +26,10 @@ class Random {
   // A stream of its own, the same whatever has been drawn from this one.
   Random fork(std::string_view purpose, std::uint64_t index = 0) const;
 
-  std::uint32_t bits();
+  std::uint32_t bits() {
+    if (position_ / 4 != cached_block_) draw_block();
+    return block_[position_++ % 4];
+  }
   std::uint64_t bits64();
   double uniform();                      // In [0, 1), 53 random bits.
   std::uint64_t below(std::uint64_t n);  // In [0, n), n > 0, without bias.
@@ -50,6 +53,8 @@ class Random {
   explicit Random(State state) : key_(state.key), position_(state.position) {}
 
  private:
+  void draw_block();  // The one that `position_` is in.
+
   std::uint64_t key_;
   std::uint64_t position_ = 0;  // In 32-bit words; four to a Philox block.
   std::uint64_t cached_block_ = ~0ull;
