@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -17,6 +18,30 @@ constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kKindShare = 1;
 constexpr std::uint8_t kNoIndexCodec = 0;
 constexpr std::size_t kOwnInHeader = 2;  // The first of the protocol's own bytes; the rest follow.
+
+// The header's bytes, in their order.
+struct HeaderLayout {
+  std::uint32_t magic = kMagic;
+  std::uint8_t version = kVersion;
+  std::uint8_t kind = kKindShare;
+  std::uint8_t coordinates_kind = 0;
+  std::uint8_t index_codec = kNoIndexCodec;
+  std::uint8_t value_codec = 0;
+  std::uint8_t own_bytes = 0;
+  std::array<std::byte, kOwnInHeader> own{};  // Where there are fewer, zeros.
+  NodeId sender = 0;
+  std::uint64_t run = 0;
+  std::uint64_t age = 0;
+  Round round = 0;
+  std::uint32_t degree = 0;
+  std::uint32_t dimension = 0;
+  std::uint32_t values = 0;
+  std::uint64_t coordinate_bytes = 0;
+  std::uint64_t value_bytes = 0;
+};
+static_assert(sizeof(HeaderLayout) == kHeaderBytes &&
+                  std::has_unique_object_representations_v<HeaderLayout>,
+              "no byte of it is padding");
 
 template <typename Kind>
 constexpr std::size_t kind_number() {
@@ -45,71 +70,59 @@ ByteSpan rest_of(const Bytes& own) {
   return ByteSpan(own).subspan(std::min(own.size(), kOwnInHeader));
 }
 
-void append_header(const Share& share, const Header& header, Bytes& out) {
-  ByteWriter writer(out);
-  const Heading& heading = header.heading;
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(kKindShare);
-  writer.put(static_cast<std::uint8_t>(share.coordinates.index()));
-  writer.put(header.index_codec ? header.index_codec->wire_id : kNoIndexCodec);
-  writer.put(header.value_codec->wire_id);
-  writer.put(static_cast<std::uint8_t>(heading.own.size()));
-  for (std::size_t i = 0; i < kOwnInHeader; ++i)
-    writer.put(i < heading.own.size() ? std::to_integer<std::uint8_t>(heading.own[i])
-                                      : std::uint8_t{0});
-  writer.put(header.envelope.sender);
-  writer.put(header.envelope.run);
-  writer.put(heading.age);
-  writer.put(heading.round);
-  writer.put(heading.degree);
-  writer.put(share.dimension);
-  writer.put(static_cast<std::uint32_t>(share.values.size()));
-  writer.put(std::uint64_t{header.coordinate_bytes});
-  writer.put(std::uint64_t{header.value_bytes});
+// All but what the sections' codecs have yet to say.
+HeaderLayout layout_of(const Heading& heading, const Share& share, const Envelope& envelope) {
+  HeaderLayout layout{.coordinates_kind = static_cast<std::uint8_t>(share.coordinates.index()),
+                      .own_bytes = static_cast<std::uint8_t>(heading.own.size()),
+                      .sender = envelope.sender,
+                      .run = envelope.run,
+                      .age = heading.age,
+                      .round = heading.round,
+                      .degree = heading.degree,
+                      .dimension = share.dimension,
+                      .values = static_cast<std::uint32_t>(share.values.size())};
+  std::copy_n(heading.own.begin(), std::min(heading.own.size(), kOwnInHeader), layout.own.begin());
+  return layout;
 }
 
 Error refuse(std::string_view kind, std::string message) {
   return {kind, "message: " + std::move(message)};
 }
 
-// The fields before the numbers: whether this is a message that we can read at all.
-Result<void> check_format(ByteReader& in) {
-  if (const auto magic = in.get<std::uint32_t>(); magic != kMagic)
-    return refuse("magic", fmt::format("starts with {:08x}, not {:08x}", magic, kMagic));
-  if (const unsigned version = in.get<std::uint8_t>(); version != kVersion)
+// Whether this is a message that we can read at all.
+Result<void> check_format(const HeaderLayout& in) {
+  if (in.magic != kMagic)
+    return refuse("magic", fmt::format("starts with {:08x}, not {:08x}", in.magic, kMagic));
+  if (in.version != kVersion)
     return refuse("version",
-                  fmt::format("has version {}; this program reads {}", version, kVersion));
-  if (const unsigned kind = in.get<std::uint8_t>(); kind != kKindShare)
-    return refuse("kind", fmt::format("is of unknown kind {}", kind));
+                  fmt::format("has version {}; this program reads {}", in.version, kVersion));
+  if (in.kind != kKindShare) return refuse("kind", fmt::format("is of unknown kind {}", in.kind));
   return {};
 }
 
-Result<void> check_codecs(ByteReader& in, Header& header) {
-  header.coordinates_kind = in.get<std::uint8_t>();
-  if (header.coordinates_kind >= std::variant_size_v<Coordinates>)
+Result<void> check_codecs(const HeaderLayout& in, Header& header) {
+  header.coordinates_kind = in.coordinates_kind;
+  if (in.coordinates_kind >= std::variant_size_v<Coordinates>)
     return refuse("coordinates",
-                  fmt::format("has coordinates of unknown kind {}", header.coordinates_kind));
-  const auto index_id = in.get<std::uint8_t>();
-  header.index_codec = find_index_codec(index_id);
-  const bool listed = header.coordinates_kind == kind_number<Listed>() ||
-                      header.coordinates_kind == kind_number<Changes>();
-  if (listed ? header.index_codec == nullptr : index_id != kNoIndexCodec)
-    return refuse("codec", fmt::format("names index codec {}", index_id));
-  const auto value_id = in.get<std::uint8_t>();
-  header.value_codec = find_value_codec(value_id);
-  if (!header.value_codec) return refuse("codec", fmt::format("names value codec {}", value_id));
+                  fmt::format("has coordinates of unknown kind {}", in.coordinates_kind));
+  const bool listed =
+      in.coordinates_kind == kind_number<Listed>() || in.coordinates_kind == kind_number<Changes>();
+  if (listed) header.index_codec = find_index_codec(in.index_codec);
+  if (listed ? header.index_codec == nullptr : in.index_codec != kNoIndexCodec)
+    return refuse("codec", fmt::format("names index codec {}", in.index_codec));
+  header.value_codec = find_value_codec(in.value_codec);
+  if (!header.value_codec)
+    return refuse("codec", fmt::format("names value codec {}", in.value_codec));
   return {};
 }
 
-// How many bytes are the protocol's own, and the first of them; where there are fewer, zeros.
-Result<void> check_own(ByteReader& in, Bytes& own) {
-  if (const auto size = in.get<std::uint8_t>(); size > 0) own.resize(size);
+// Those of the protocol's own bytes that are in the header.
+Result<void> check_own(const HeaderLayout& in, Bytes& own) {
+  if (in.own_bytes > 0) own.resize(in.own_bytes);
   for (std::size_t i = 0; i < kOwnInHeader; ++i) {
-    const auto byte = std::byte{in.get<std::uint8_t>()};
     if (i < own.size())
-      own[i] = byte;
-    else if (byte != std::byte{0})
+      own[i] = in.own[i];
+    else if (in.own[i] != std::byte{0})
       return refuse("reserved", "has a reserved byte set");
   }
   return {};
@@ -160,21 +173,24 @@ Result<Indices> decode_indices(ByteSpan section, const Header& header) {
   return indices;
 }
 
-Result<Coordinates> decode_listed(ByteSpan section, const Header& header) {
+Result<void> read_listed(ByteSpan section, const Header& header, Coordinates& coordinates) {
   const bool numbered = header.coordinates_kind == kind_number<Changes>();
   ByteReader in(section);
   const auto number = numbered ? in.get<std::uint32_t>() : 0;
   if (in.ran_short()) return refuse("truncated", "ends within the number of its changes");
   Result<Indices> indices = decode_indices(section.last(in.left()), header);
   if (!indices) return indices.error();
-  if (!numbered) return Coordinates(Listed{*std::move(indices)});
-  return Coordinates(Changes{*std::move(indices), number});
+  if (numbered)
+    coordinates = Changes{*std::move(indices), number};
+  else
+    coordinates = Listed{*std::move(indices)};
+  return {};
 }
 
-Result<Coordinates> decode_coordinates(ByteSpan section, const Header& header) {
-  if (header.index_codec) return decode_listed(section, header);
+// `coordinates` are Everything before.
+Result<void> read_coordinates(ByteSpan section, const Header& header, Coordinates& coordinates) {
+  if (header.index_codec) return read_listed(section, header, coordinates);
   ByteReader in(section);
-  Coordinates coordinates = Everything{};
   if (header.coordinates_kind == kind_number<Drawn>()) {
     const auto seed = in.get<std::uint64_t>();
     coordinates = Drawn{.seed = seed, .threshold = in.get<std::uint32_t>()};
@@ -190,7 +206,32 @@ Result<Coordinates> decode_coordinates(ByteSpan section, const Header& header) {
   }
   if (in.ran_short() || in.left() > 0)
     return refuse("coordinates", fmt::format("tells its coordinates in {} bytes", section.size()));
-  return coordinates;
+  return {};
+}
+
+Result<void> read_header(ByteSpan message, Header& header) {
+  if (message.size() < kHeaderBytes + kChecksumBytes)
+    return refuse("truncated", fmt::format("of {} bytes is shorter than any", message.size()));
+  HeaderLayout in;
+  std::memcpy(&in, message.data(), sizeof in);
+  if (auto fine = check_format(in); !fine) return fine;
+  if (auto fine = check_codecs(in, header); !fine) return fine;
+  if (auto fine = check_own(in, header.heading.own); !fine) return fine;
+  header.envelope = {.run = in.run, .sender = in.sender};
+  header.heading.round = in.round;
+  header.heading.degree = in.degree;
+  header.heading.age = in.age;
+  header.dimension = in.dimension;
+  header.values = in.values;
+  header.coordinate_bytes = in.coordinate_bytes;
+  header.value_bytes = in.value_bytes;
+  if (auto fine = check_lengths(header, message.size()); !fine) return fine;
+  if (auto fine = check_count(header); !fine) return fine;
+  if (const ByteSpan kept = rest_of(header.heading.own); !kept.empty()) {
+    const ByteSpan rest = message.subspan(kHeaderBytes, kept.size());
+    std::copy(rest.begin(), rest.end(), header.heading.own.end() - std::ssize(rest));
+  }
+  return {};
 }
 
 }  // namespace
@@ -199,74 +240,50 @@ Encoded encode(const Heading& heading, const Share& share, const Codec& codec,
                const Envelope& envelope, const Random& rounding) {
   CHECK(is_valid(share));
   CHECK(heading.own.size() <= kOwnBytesMax);
-  Header header{.envelope = envelope, .heading = heading};
+  HeaderLayout header = layout_of(heading, share, envelope);
   Bytes out(kHeaderBytes);
   ByteWriter(out).put_bytes(rest_of(heading.own));
   const std::size_t front_bytes = out.size();
-  header.index_codec = find_index_codec(append_coordinates(share, codec, out));
+  header.index_codec = append_coordinates(share, codec, out);
   header.coordinate_bytes = out.size() - front_bytes;
   const std::size_t values = share.values.size();
   // A range code's bound is far above what it ever takes.
   const std::size_t plain = values * sizeof(float);
   out.reserve(out.size() + (codec.values ? std::min(codec.values->bound(values), plain) : plain) +
               kChecksumBytes);
-  header.value_codec = &encode_values(codec, share.values, rounding, out);
+  header.value_codec = encode_values(codec, share.values, rounding, out).wire_id;
   header.value_bytes = out.size() - front_bytes - header.coordinate_bytes;
-  Bytes front;
-  front.reserve(kHeaderBytes);
-  append_header(share, header, front);
-  CHECK(front.size() == kHeaderBytes);
-  std::memcpy(out.data(), front.data(), front.size());
+  std::memcpy(out.data(), &header, sizeof header);
   ByteWriter(out).put(hash_bytes(out));
   return {.bytes = std::move(out), .value_bytes = header.value_bytes};
 }
 
 Result<Header> peek(ByteSpan message) {
-  if (message.size() < kHeaderBytes + kChecksumBytes)
-    return refuse("truncated", fmt::format("of {} bytes is shorter than any", message.size()));
-  ByteReader in(message);
   Header header;
-  if (const auto fine = check_format(in); !fine) return fine.error();
-  if (const auto fine = check_codecs(in, header); !fine) return fine.error();
-  if (const auto fine = check_own(in, header.heading.own); !fine) return fine.error();
-  header.envelope.sender = in.get<NodeId>();
-  header.envelope.run = in.get<std::uint64_t>();
-  header.heading.age = in.get<std::uint64_t>();
-  header.heading.round = in.get<Round>();
-  header.heading.degree = in.get<std::uint32_t>();
-  header.dimension = in.get<std::uint32_t>();
-  header.values = in.get<std::uint32_t>();
-  header.coordinate_bytes = in.get<std::uint64_t>();
-  header.value_bytes = in.get<std::uint64_t>();
-  if (const auto fine = check_lengths(header, message.size()); !fine) return fine.error();
-  if (const auto fine = check_count(header); !fine) return fine.error();
-  if (const ByteSpan kept = rest_of(header.heading.own); !kept.empty()) {
-    const ByteSpan rest = message.subspan(kHeaderBytes, kept.size());
-    std::copy(rest.begin(), rest.end(), header.heading.own.end() - std::ssize(rest));
-  }
+  if (const auto fine = read_header(message, header); !fine) return fine.error();
   return header;
 }
 
 Result<Message> decode(ByteSpan message) {
-  Result<Header> header = peek(message);
-  if (!header) return header.error();
+  Header header;
+  if (const auto fine = read_header(message, header); !fine) return fine.error();
   const ByteSpan hashed = message.first(message.size() - kChecksumBytes);
   if (ByteReader(message.last(kChecksumBytes)).get<std::uint64_t>() != hash_bytes(hashed))
     return refuse("checksum", "was damaged on the way");
-  const ByteSpan body = message.subspan(kHeaderBytes + rest_of(header->heading.own).size());
-  auto coordinates = decode_coordinates(body.first(header->coordinate_bytes), *header);
-  if (!coordinates) return coordinates.error();
-  Share share{.dimension = header->dimension,
-              .coordinates = *std::move(coordinates),
-              .values = Vector(header->values)};
-  const auto decoded = header->value_codec->decode(
-      body.subspan(header->coordinate_bytes, header->value_bytes), share.values);
+  const ByteSpan body = message.subspan(kHeaderBytes + rest_of(header.heading.own).size());
+  Message read{.envelope = header.envelope,
+               .heading = std::move(header.heading),
+               .share = {.dimension = header.dimension, .values = Vector(header.values)}};
+  Share& share = read.share;
+  const ByteSpan coordinates = body.first(header.coordinate_bytes);
+  if (const auto fine = read_coordinates(coordinates, header, share.coordinates); !fine)
+    return fine.error();
+  const auto decoded = header.value_codec->decode(
+      body.subspan(header.coordinate_bytes, header.value_bytes), share.values);
   if (!decoded)
     return refuse(decoded.error().kind,
-                  fmt::format("{}: {}", header->value_codec->name, decoded.error().message));
-  return Message{.envelope = header->envelope,
-                 .heading = std::move(header->heading),
-                 .share = std::move(share)};
+                  fmt::format("{}: {}", header.value_codec->name, decoded.error().message));
+  return read;
 }
 
 }  // namespace tessera
