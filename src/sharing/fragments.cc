@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "base/check.h"
 #include "sharing/average.h"
@@ -65,17 +67,15 @@ class Fragments final : public Sharing {
   // Fragments do not overlap: to the rule each one is a small vector of its own, which every copy
   // tells whole.
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    std::vector<std::vector<Copy>> heard(layout_->count());
-    for (const Contribution& other : others)
-      heard[piece_of(*other.share)].push_back(
-          {.weight = other.weight, .values = other.share->values});
+    const CopiesByFragment heard = by_fragment(others);
     Vector own;
     for (std::uint32_t id = 0; id < layout_->count(); ++id) {
-      if (heard[id].empty()) continue;
+      const std::span<const Copy> copies = heard.of(id);
+      if (copies.empty()) continue;
       const std::span<const std::uint32_t> indices = layout_->fragment(id);
       own.resize(indices.size());
       for (std::size_t i = 0; i < indices.size(); ++i) own[i] = model[indices[i]];
-      rule_->average(own, heard[id]);
+      rule_->average(own, copies);
       for (std::size_t i = 0; i < indices.size(); ++i) model[indices[i]] = own[i];
     }
   }
@@ -91,6 +91,29 @@ class Fragments final : public Sharing {
   }
 
  private:
+  // One fragment's after the other's, each in the order they were told in.
+  struct CopiesByFragment {
+    std::vector<Copy> all{};
+    std::vector<std::size_t> ends{};  // Of each fragment's.
+    std::span<const Copy> of(std::uint32_t id) const {
+      const std::size_t begin = id == 0 ? 0 : ends[id - 1];
+      return std::span(all).subspan(begin, ends[id] - begin);
+    }
+  };
+  CopiesByFragment by_fragment(std::span<const Contribution> others) const {
+    CopiesByFragment sorted;
+    sorted.all.resize(others.size());
+    sorted.ends.resize(layout_->count());
+    std::vector<std::size_t>& ends = sorted.ends;
+    for (const Contribution& other : others) ++ends[piece_of(*other.share)];
+    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::size_t{0});
+    // Each end starts out at its fragment's beginning and moves on with every copy.
+    for (const Contribution& other : others)
+      sorted.all[ends[piece_of(*other.share)]++] = {.weight = other.weight,
+                                                    .values = other.share->values};
+    return sorted;
+  }
+
   std::shared_ptr<const FragmentLayout> layout_;
   std::shared_ptr<const Rule> rule_;
 };
