@@ -40,7 +40,7 @@ void Node::let_speak(bool second, Act act) {
   second_speaks_ = before;
 }
 
-void Node::handle(Event event, Env& env) {
+void Node::handle(Event&& event, Env& env) {
   CHECK(env_ == nullptr);
   if (finished_ || diverged_) return;
   env_ = &env;
@@ -67,24 +67,25 @@ void Node::on(Trained trained) {
 
 void Node::on(Arrived arrived) {
   const NodeId from = arrived.from;
-  Result<Message> message = decode(*arrived.payload.bytes);
-  if (!message.ok()) return refuse(from, message.error().kind);
-  const bool second = merge_ && message->envelope.run == merge_->voice.run;
+  Result<Message> decoded = decode(*arrived.payload.bytes);
+  if (!decoded.ok()) return refuse(from, decoded.error().kind);
+  Message& message = *decoded;
+  const bool second = merge_ && message.envelope.run == merge_->voice.run;
   const Voice& voice = second ? merge_->voice : first_;
-  if (message->envelope.run != voice.run) return refuse(from, "run");
+  if (message.envelope.run != voice.run) return refuse(from, "run");
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
-  if (message->envelope.sender != from) return refuse(from, "sender");
+  if (message.envelope.sender != from) return refuse(from, "sender");
   if (!second && merge_ && merge_->last) return;
   // Protocols that wait for nobody may act at once on what they hear, and it would meet a model
   // that is being merged.
   if (!second && merging() && merge_->period > Duration::zero()) return refuse(from, "late");
-  Result<Share> share = voice.sharing->admit(std::move(message->share));
+  Result<Share> share = voice.sharing->admit(std::move(message.share));
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
   const std::string_view why = share.ok() ? doubt(share->values, own) : share.error().kind;
   if (!why.empty()) refuse(from, why);
   let_speak(second, [&](Protocol& protocol) {
-    if (!why.empty()) return protocol.on_refused(*this, from, message->heading);
-    protocol.on_share(*this, from, message->heading, *std::move(share));
+    if (!why.empty()) return protocol.on_refused(*this, from, message.heading);
+    protocol.on_share(*this, from, message.heading, *std::move(share));
   });
 }
 

@@ -54,7 +54,7 @@ class Node {
   // Throws std::invalid_argument where the sharing sends pieces and the protocol cannot.
   explicit Node(NodeParts parts);
 
-  void handle(Event event, Env& env);
+  void handle(Event&& event, Env& env);
 
   NodeId id() const { return id_; }
   const Vector& model() const { return model_.values(); }

@@ -46,7 +46,7 @@ std::vector<NodeId> Merging::missing() const {
 }
 
 // Twice the length: others may have begun the next merge while we are late for this one.
-void Merging::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+void Merging::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
   const Round step = heading.round;
   if (step < step_) return node.refuse(from, "late");
   if (step - step_ >= 2 * length()) return node.refuse(from, "early");

@@ -54,7 +54,7 @@ void Pairs::ask(Node& node) {
   node.send(heading, node.pack_whole(), std::span(&open_->to, 1));
 }
 
-void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse(from, "stranger");
   if (heading.own == kAsks) return hear_question(node, from, heading.round, std::move(share));

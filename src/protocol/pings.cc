@@ -35,7 +35,7 @@ void Pings::on_trained(Node& node) {
   node.train();
 }
 
-void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
   if (from >= options_.nodes) return node.refuse(from, "stranger");
   if (heading.own == kAsks && pong_.bytes) {
     if (pongs_[from] == kPongsMax) return node.refuse(from, "too-often");

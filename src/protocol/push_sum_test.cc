@@ -31,7 +31,7 @@ class PushSum final : public Protocol {
     node.train();
   }
 
-  void on_share(Node&, NodeId from, const Heading& heading, Share share) override {
+  void on_share(Node&, NodeId from, const Heading& heading, Share&& share) override {
     heard_[from] = {ByteReader(heading.own).get<double>(), std::move(share)};
   }
 

@@ -49,7 +49,7 @@ void Rounds::on_trained(Node& node) {
   wait_for_peers(node);
 }
 
-void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
   const Round round = heading.round;
   if (round < round_) return hear_late(node, from, round);
   if (round >= options_.rounds) return hear_of_no_round(node, from);

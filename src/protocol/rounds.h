@@ -54,7 +54,7 @@ class Rounds final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, const Heading& heading, Share share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
   void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }

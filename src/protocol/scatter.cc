@@ -50,7 +50,7 @@ void Scatter::scatter(Node& node) {
   for (const Letter& letter : letters) node.send(payloads[letter.payload], letter.to);
 }
 
-void Scatter::on_share(Node& node, NodeId from, const Heading& heading, Share share) {
+void Scatter::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
   if (from >= options_.nodes) return node.refuse(from, "stranger");
   const std::uint32_t piece = node.piece_of(share);
   if (!pending_.put({from, piece, heading.age}, std::move(share))) node.refuse(from, "late");

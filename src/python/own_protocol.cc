@@ -40,7 +40,7 @@ class OwnProtocol final : public Protocol {
   void on_start(Node& node) override { call(node, "on_start"); }
   void on_trained(Node& node) override { call(node, "on_trained"); }
   void on_wake(Node& node) override { call(node, "on_wake"); }
-  void on_share(Node& node, NodeId from, const Heading& heading, Share share) override {
+  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override {
     call(node, "on_share", std::move(share), heading, from);
   }
   void on_refused(Node& node, NodeId from, const Heading& heading) override {
