@@ -37,9 +37,10 @@ void Pending::clear() {
 }
 
 std::vector<Pending::Item> Pending::in_order() const {
-  std::vector<std::pair<std::uint64_t, const Share*>> sorted(keys_.size());
+  using Keyed = std::pair<std::uint64_t, const Share*>;
+  std::vector<Keyed> sorted(keys_.size());
   for (std::size_t i = 0; i < keys_.size(); ++i) sorted[i] = {keys_[i], &shares_[i]};
-  std::sort(sorted.begin(), sorted.end());  // Keys differ, so addresses are never compared.
+  std::ranges::sort(sorted, {}, &Keyed::first);
   std::vector<Item> items;
   items.reserve(sorted.size());
   for (const auto& [key, share] : sorted) items.push_back({static_cast<NodeId>(key >> 32), share});
