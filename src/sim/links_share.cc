@@ -78,16 +78,6 @@ bool LinkShare::fits(Link which) const {
   return levels_[which] == kUnlimited || link.load >= link.capacity * (1 - slack_);
 }
 
-void LinkShare::mark_pending(Link link) {
-  if (std::exchange(links_[link].pending, true)) return;
-  pending_.push_back(link);
-}
-
-void LinkShare::touch(Link link) {
-  if (std::exchange(links_[link].touched, true)) return;
-  touched_.push_back(link);
-}
-
 // Levelled exactly, links settle: the tightest of all has nothing to wait for, the next tightest
 // only for that one, and so on (random systems need two or three turns per link, and never needed
 // eight). With a tolerance nothing forbids two links to push each other over its edge for ever, so
@@ -111,9 +101,10 @@ void LinkShare::solve(Instant now) {
 void LinkShare::level(Link which, Instant now) {
   ++levels_set_;
   LinkState& link = links_[which];
-  limits_.clear();
-  for (const Entry& entry : link.flows)
-    limits_.push_back(std::min(entry.limit, levels_[entry.other]));
+  limits_.resize(link.flows.size());
+  std::transform(link.flows.begin(), link.flows.end(), limits_.begin(), [this](const Entry& entry) {
+    return std::min(entry.limit, levels_[entry.other]);
+  });
   const double level = fair_level(link.capacity, limits_);
   // Flows held back elsewhere before and after run as they did; those that are new must be seen to.
   const double unmoved = link.crowd_changed ? -1 : std::min(level, levels_[which]);
@@ -138,8 +129,10 @@ void LinkShare::change_rate(const Entry& entry, double rate, Instant now) {
   touch(flow.links[flow.keeper]);
   const bool second =
       levels_[flow.links[1]] < levels_[flow.links[0]] && levels_[flow.links[1]] <= flow.limit;
-  flow.keeper = second ? 1 : 0;
-  touch(flow.links[flow.keeper]);
+  if (const std::uint8_t keeper = second ? 1 : 0; keeper != flow.keeper) {
+    flow.keeper = keeper;
+    touch(flow.links[keeper]);
+  }
   flow.left -= flow.rate * to_seconds(now - flow.since);
   flow.since = now;
   flow.rate = rate;

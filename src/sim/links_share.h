@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/archive.h"
@@ -94,8 +95,12 @@ class LinkShare {
   };
 
   bool fits(Link which) const;
-  void mark_pending(Link link);
-  void touch(Link link);
+  void mark_pending(Link link) {
+    if (!std::exchange(links_[link].pending, true)) pending_.push_back(link);
+  }
+  void touch(Link link) {
+    if (!std::exchange(links_[link].touched, true)) touched_.push_back(link);
+  }
   void level(Link link, Instant now);
   void change_rate(const Entry& entry, double rate, Instant now);
   void find_earliest(Link link, Instant now);

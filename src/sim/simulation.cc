@@ -80,7 +80,9 @@ void Simulation::land(MessageId id) {
   const Flight& landing = flights_.find(id);
   const NodeId from = landing.from, to = landing.to;
   if (!lives_.up(to)) return flights_.drop(id, landing.payload.bytes->size());
-  batch_.push_back({to, Arrived{from, flights_.land(id, now_, progress_.age(from))}});
+  NodeEvent& landed = batch_.emplace_back();
+  landed.node = to;
+  landed.event = Arrived{from, flights_.land(id, now_, progress_.age(from))};
 }
 
 // In a world of thousands of nodes nothing of a message is in the cache when its turn comes, and
