@@ -34,7 +34,7 @@ std::string escaped_latex(std::string_view text) {
   return out;
 }
 
-std::string plain(const TextTable& table) {
+std::string plain_text(const TextTable& table) {
   std::vector<std::size_t> widths;
   for (const TableHead& head : table.heads) widths.push_back(head.title.size());
   const auto shown = [](const TableCell& cell) { return cell.text + (cell.best ? "*" : ""); };
@@ -119,7 +119,7 @@ std::string to_text(const TextTable& table, TableFormat format) {
     case TableFormat::kPlain:
       break;
   }
-  return plain(table);
+  return plain_text(table);
 }
 
 }  // namespace tessera
