@@ -13,6 +13,7 @@
 #include "data/datasets.h"
 #include "data/partition.h"
 #include "learn/models.h"
+#include "learn/training.h"
 #include "math/wavelet.h"
 #include "protocol/protocols.h"
 #include "run/backends.h"
@@ -40,6 +41,12 @@ void print_usage(std::span<const Entry> table) {
 void print_models() {
   print_usage(models());
   for (const Backend& backend : backends()) print_usage(backend.models);
+}
+
+void print_trainings() {
+  print_usage(trainings());
+  print_out("\nschedule of the learning rate, counted in local steps\n");
+  print_usage(rate_schedules());
 }
 
 void print_codecs() {
@@ -70,6 +77,7 @@ constexpr std::array kKinds = {
          [] { print_usage(attacks()); }},
     Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
     Kind{"models", "what is learnt: model=…", print_models},
+    Kind{"trainings", "how a node learns between two rounds: training=…", print_trainings},
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},
 };
 

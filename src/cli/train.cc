@@ -47,7 +47,7 @@ int train(const TrainArguments& arguments) {
   const std::int64_t steps = arguments.steps > 0 ? arguments.steps : ratings ? 20'000 : 2'000;
   const std::int64_t every =
       std::max<std::int64_t>(1, steps / std::max<std::int64_t>(1, arguments.lines));
-  set_training_steps(plan, every);
+  set_training_steps(plan, every, steps);
   Learning lesson = make_lesson(plan, arguments.threads);
   if (!arguments.folder.empty()) {
     (void)chosen_exporters(lesson, arguments.formats);
@@ -74,7 +74,9 @@ int train(const TrainArguments& arguments) {
     if (interrupted()) break;
     if (!std::isfinite(now.loss))
       throw std::runtime_error(
-          "the model has diverged: lower the learning rate (training=sgd:lr=…)");
+          "the model has diverged: lower the learning rate (training=sgd:lr=…) or clip its "
+          "gradients "
+          "(clip=1)");
   }
   if (!arguments.folder.empty())
     export_models(lesson, {&view, 1}, arguments.folder, arguments.formats);

@@ -167,7 +167,8 @@ struct Gradient {
 struct Descent {
   float lr = 0, momentum = 0, weight_decay = 0;
 };
-// learn/sgd.h's step. `gradients` lies on the device, in pieces of at most kDescentPiece.
+// learn/optimizer.h's step of SGD. `gradients` lies on the device, in pieces of at most
+// kDescentPiece.
 constexpr std::size_t kDescentPiece = 1024;
 void descend(const Pass& pass, const Descent& descent, const Gradient* gradients, int count,
              float* parameters, float* velocities);

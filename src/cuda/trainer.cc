@@ -43,7 +43,7 @@ class CudaTrainer final : public Trainer {
       : parts_(std::move(parts)),
         data_(*parts_.train, parts_.model.task),
         chunk_nodes_(nodes_in_chunk()) {
-    if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
+    if (parts_.training.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
@@ -89,8 +89,9 @@ class CudaTrainer final : public Trainer {
 };
 
 std::size_t CudaTrainer::bytes_of_node() const {
-  const std::size_t rows = parts_.sgd.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
-  return CudaNet::bytes_for(parts_.model, {1, parts_.sgd.batch, true}) +
+  const std::size_t rows =
+      parts_.training.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
+  return CudaNet::bytes_for(parts_.model, {1, parts_.training.batch, true}) +
          rows * parts_.model.dimension() * sizeof(float);
 }
 
@@ -115,7 +116,7 @@ std::size_t CudaTrainer::nodes_in_chunk() const {
         fmt::format("device: a node of {} takes {:.1f} MiB of the GPU's memory with batches of {}, "
                     "and there is "
                     "less: raise memory= or take smaller batches",
-                    parts_.model.name, static_cast<double>(bytes) / 0x1p20, parts_.sgd.batch));
+                    parts_.model.name, static_cast<double>(bytes) / 0x1p20, parts_.training.batch));
   return static_cast<std::size_t>(fit);
 }
 
@@ -123,10 +124,10 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
   const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
   if (!chunk.net) {
     require_room(most);
-    chunk.net = std::make_unique<CudaNet>(parts_.model, NetSize{most, parts_.sgd.batch, true});
+    chunk.net = std::make_unique<CudaNet>(parts_.model, NetSize{most, parts_.training.batch, true});
   }
   const std::size_t rows = momentum() ? 2 * nodes : nodes;
-  const std::size_t drawn = parts_.sgd.steps * nodes * parts_.sgd.batch;
+  const std::size_t drawn = parts_.training.steps * nodes * parts_.training.batch;
   chunk.rows.fit(rows * dimension());
   chunk.working.fit(rows * chunk.net->dimension());
   chunk.samples.fit(drawn);
@@ -136,15 +137,15 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
 
 // Nodes with fewer samples than a batch fill it up with samples that weigh nothing.
 void CudaTrainer::draw(Chunk& chunk) const {
-  const std::size_t nodes = chunk.jobs.size(), batch = parts_.sgd.batch;
-  std::fill_n(chunk.weights.host.data(), parts_.sgd.steps * nodes * batch, 0.0f);
-  std::fill_n(chunk.samples.host.data(), parts_.sgd.steps * nodes * batch, 0u);
+  const std::size_t nodes = chunk.jobs.size(), batch = parts_.training.batch;
+  std::fill_n(chunk.weights.host.data(), parts_.training.steps * nodes * batch, 0.0f);
+  std::fill_n(chunk.samples.host.data(), parts_.training.steps * nodes * batch, 0u);
   for (std::size_t node = 0; node < nodes; ++node) {
     TrainJob& job = chunk.jobs[node];
     CHECK(job.model.size() == dimension());
     CHECK(job.node < parts_.node_samples.size());
     const Indices& own = parts_.node_samples[job.node];
-    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.sgd, job.random);
+    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.training, job.random);
     for (std::size_t step = 0; step < steps.size(); ++step)
       for (std::size_t i = 0; i < steps[step].size(); ++i) {
         const std::size_t at = (step * nodes + node) * batch + i;
@@ -171,7 +172,7 @@ void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
     chunk.stream.upload(mirrored.device.data(), mirrored.host.data(),
                         count * sizeof(mirrored.host[0]));
   };
-  const std::size_t drawn = parts_.sgd.steps * jobs.size() * parts_.sgd.batch;
+  const std::size_t drawn = parts_.training.steps * jobs.size() * parts_.training.batch;
   const std::size_t rows = momentum() ? 2 * jobs.size() : jobs.size();
   upload(chunk.samples, drawn);
   upload(chunk.weights, drawn);
@@ -190,25 +191,25 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
   float* const velocities = momentum() ? chunk.working.data() + nodes * net.dimension() : nullptr;
   const Pass pass{.stream = chunk.stream.get(),
                   .nodes = static_cast<int>(nodes),
-                  .batch = static_cast<int>(parts_.sgd.batch),
+                  .batch = static_cast<int>(parts_.training.batch),
                   .parameters = chunk.working.data(),
                   .dimension = net.dimension(),
                   .precision = parts_.device.precision};
   chunk.stream.clear(chunk.losses.device.data(), nodes * sizeof(float));
   net.arrange(chunk.stream, rows, chunk.rows.device.data(), chunk.working.data());
-  for (std::size_t step = 0; step < parts_.sgd.steps; ++step) {
-    const std::size_t first = step * nodes * parts_.sgd.batch;
-    const Rows samples = data_.rows(chunk.samples.device.data() + first, parts_.sgd.batch);
+  for (std::size_t step = 0; step < parts_.training.steps; ++step) {
+    const std::size_t first = step * nodes * parts_.training.batch;
+    const Rows samples = data_.rows(chunk.samples.device.data() + first, parts_.training.batch);
     net.forward(pass, samples);
     loss_and_gradient(pass,
                       {.classes = static_cast<int>(parts_.model.task.classes),
                        .targets = data_.targets(),
                        .chosen = samples.chosen,
                        .weights = chunk.weights.device.data() + first,
-                       .share = 1 / static_cast<float>(parts_.sgd.steps)},
+                       .share = 1 / static_cast<float>(parts_.training.steps)},
                       net.outputs(), net.d_outputs(), chunk.losses.device.data());
     net.backward(pass, samples);
-    net.descend(pass, {parts_.sgd.lr, parts_.sgd.momentum, parts_.sgd.weight_decay},
+    net.descend(pass, {parts_.training.lr, parts_.training.momentum, parts_.training.weight_decay},
                 chunk.working.data(), velocities);
   }
   net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());

@@ -122,6 +122,17 @@ TEST(CudaTrainer, AGpuThatIsNotThereIsRefusedInPlainWords) {
   }
 }
 
+// No option is left out in silence, GPU or no GPU.
+TEST(CudaTrainer, OptimizersWithoutKernelsAreRefused) {
+  const LearningWorld world = world_of(testing::images(1, 13, 10));
+  try {
+    world.learning("cnn28", "adam:lr=0.01", "cuda");
+    FAIL();
+  } catch (const std::invalid_argument& refused) {
+    EXPECT_STREQ(refused.what(), "training: device=cuda knows no adam: use device=cpu");
+  }
+}
+
 // Without LibTorch there is nobody else to take it.
 TEST(CudaTrainer, ModelsWithoutKernelsAreLeftToLibTorch) {
   const LearningWorld world = world_of(testing::tokens(5, 11));

@@ -9,8 +9,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/optimizer.h"
 #include "learn/plain_model.h"
-#include "learn/sgd.h"
 #include "learn/testing.h"
 
 namespace tessera {
@@ -136,11 +136,12 @@ TEST(CpuNet, DescendsLikeOneUpdateAfterTheGradient) {
     const MadeUpData data(c.task, 8, Random(2));
     const auto at_once = make_cpu_net(model, 8), in_parts = make_cpu_net(model, 8);
     for (NodeModel* net : {at_once.get(), in_parts.get()}) net->arrange(flat, net->parameters());
-    const SgdOptions sgd{.lr = 0.1f};
+    const TrainingOptions training{.lr = 0.1f};
+    const OptimizerStep step(training, 0);
     const float loss = at_once->differentiate(data.first(8));
-    apply_sgd(sgd, at_once->parameters(), at_once->gradient(), {});
+    step.apply(at_once->parameters(), at_once->gradient(), {});
     const auto update = [&](std::size_t first, std::span<const float> gradient) {
-      apply_sgd(sgd, in_parts->parameters().subspan(first, gradient.size()), gradient, {});
+      step.apply(in_parts->parameters().subspan(first, gradient.size()), gradient, {});
     };
     EXPECT_EQ(in_parts->descend(data.first(8), update), loss) << c.spec;
     EXPECT_TRUE(std::ranges::equal(in_parts->parameters(), at_once->parameters())) << c.spec;

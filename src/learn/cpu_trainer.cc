@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/threads.h"
+#include "learn/optimizer.h"
 #include "learn/score.h"
 
 namespace tessera {
@@ -34,14 +35,14 @@ class CpuTrainer final : public Trainer {
   explicit CpuTrainer(CpuTrainerParts parts) : parts_(std::move(parts)), workers_(parts_.threads) {
     for (unsigned i = 0; i < workers_.threads(); ++i)
       per_thread_.push_back({parts_.make_model(), BatchReader(*parts_.train, parts_.task)});
-    if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
+    states_.resize(parts_.node_samples.size());
   }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.tensors; }
   void fields(Archive& archive) override {
-    for (Vector& velocity : velocities_) archive(velocity);
+    for (OptimizerState& state : states_) state.fields(parts_.training, archive);
   }
 
   void train(std::span<TrainJob> cohort) override {
@@ -62,27 +63,39 @@ class CpuTrainer final : public Trainer {
     const Indices& samples = parts_.node_samples[job.node];
     NodeModel& model = *own.model;
     model.arrange(job.model, model.parameters());
-    Vector& velocity = velocities_.empty() ? no_velocity_ : velocities_[job.node];
-    if (!velocities_.empty()) velocity.resize(model.trained());
-    const Update update = [&](std::size_t first, std::span<const float> gradient) {
-      apply_sgd(parts_.sgd, model.parameters().subspan(first, gradient.size()), gradient,
-                velocity.empty() ? std::span<float>()
-                                 : std::span(velocity).subspan(first, gradient.size()));
-    };
+    OptimizerState& state = states_[job.node];
+    state.fit(parts_.training, model.trained());
     double loss = 0;
-    for (Indices& batch : draw_minibatches(samples.size(), parts_.sgd, job.random)) {
+    for (Indices& batch : draw_minibatches(samples.size(), parts_.training, job.random)) {
       for (std::uint32_t& place : batch) place = samples[place];
-      loss += double{model.descend(own.reader.read(batch), update)};
+      loss += double{descend(model, own.reader.read(batch), state)};
+      ++state.steps;
     }
     model.restore(model.parameters(), job.model);
-    job.loss = static_cast<float>(loss / static_cast<double>(parts_.sgd.steps));
+    job.loss = static_cast<float>(loss / static_cast<double>(parts_.training.steps));
+  }
+
+  float descend(NodeModel& model, const Batch& batch, OptimizerState& state) const {
+    const TrainingOptions& training = parts_.training;
+    if (training.clip == 0) {
+      const OptimizerStep step(training, state.steps);
+      return model.descend(batch, [&](std::size_t first, std::span<const float> gradient) {
+        step.apply(model.parameters().subspan(first, gradient.size()), gradient,
+                   state.moments(first, gradient.size()));
+      });
+    }
+    const float loss = model.differentiate(batch);
+    const auto gradient = model.gradient().first(model.trained());
+    OptimizerStep(training, state.steps, clip_scale(training.clip, gradient))
+        .apply(model.parameters().first(gradient.size()), gradient,
+               state.moments(0, gradient.size()));
+    return loss;
   }
 
   CpuTrainerParts parts_;
   Workers workers_;
   std::vector<PerThread> per_thread_;
-  std::vector<Vector> velocities_;  // In working order; made when a node first trains.
-  Vector no_velocity_;
+  std::vector<OptimizerState> states_;  // In working order; filled when a node first trains.
 };
 
 // A test set is scored in blocks of this many samples, whatever the number of threads, and the
@@ -171,7 +184,7 @@ void learn_on_cpu(CpuModel model, const LearningOptions& options, Learning& lear
                                        .task = model.task,
                                        .train = learning.data.train,
                                        .node_samples = learning.partition.train,
-                                       .sgd = options.training,
+                                       .training = options.training,
                                        .threads = options.threads});
   learning.evaluator =
       make_cpu_evaluator({.make_model = std::move(model.make),

@@ -11,7 +11,7 @@
 #include "data/dataset.h"
 #include "learn/learning.h"
 #include "learn/node_model.h"
-#include "learn/sgd.h"
+#include "learn/training.h"
 #include "node/trainer.h"
 
 namespace tessera {
@@ -26,7 +26,7 @@ struct CpuTrainerParts {
   Task task{};
   std::shared_ptr<const Dataset> train{};
   std::vector<Indices> node_samples{};  // Of the training set, per node.
-  SgdOptions sgd{};
+  TrainingOptions training{};
   unsigned threads = 1;  // 0: one per core.
 };
 

@@ -17,7 +17,7 @@
 #include "learn/device.h"
 #include "learn/export.h"
 #include "learn/models.h"
-#include "learn/sgd.h"
+#include "learn/training.h"
 #include "node/trainer.h"
 
 namespace tessera {
@@ -30,7 +30,7 @@ struct LearningOptions {
   ReadPartition partition{};
   std::uint32_t nodes = 1;
   Spec model{};
-  SgdOptions training{};
+  TrainingOptions training{};
   DeviceOptions device{};
   unsigned threads = 0;                 // On the CPU; 0 takes one per core.
   std::uint64_t seed = 0;               // Of the partition and the initial parameters.

@@ -116,6 +116,8 @@ TEST(MakeLearning, RefusesWhatDoesNotFit) {
   EXPECT_NE(refusal("cnn28", "sgd", "tpu").find("cpu, cuda"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cpu:mode=fast").find("stacked"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cuda").find("device=cuda needs LibTorch"), std::string::npos);
+  EXPECT_NE(refusal("quadratic", "adam", "cpu").find("model=quadratic knows no adam"),
+            std::string::npos);
   EXPECT_NE(refusal("torchscript:file=my.pt", "sgd", "cpu").find("LibTorch"), std::string::npos);
   world.partition.train[2].clear();
   EXPECT_NE(refusal("cnn28", "sgd", "cpu").find("node 2 has no training samples"),

@@ -64,6 +64,7 @@ std::vector<Score> QuadraticEvaluator::evaluate(std::span<const NodeId>,
 }
 
 void make_quadratic(const LearningOptions& options, Learning& learning) {
+  require_plain_sgd(options.training, "model=quadratic", "its line says lr, noise and steps");
   Options own(options.model);
   QuadraticOptions toy{.nodes = options.nodes, .seed = options.seed};
   toy.dimension = static_cast<std::size_t>(own.integer("dimension", 100, between(1, 1e9)));

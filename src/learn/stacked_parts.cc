@@ -8,7 +8,7 @@ StackedTrainerParts stacked_trainer_parts(const Model& model, const LearningOpti
           .initial = initial_parameters(model, Random(options.seed).fork("model")),
           .train = learning.data.train,
           .node_samples = learning.partition.train,
-          .sgd = options.training,
+          .training = options.training,
           .device = options.device};
 }
 

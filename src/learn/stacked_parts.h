@@ -15,7 +15,7 @@ struct StackedTrainerParts {
   Vector initial{};
   std::shared_ptr<const Dataset> train{};
   std::vector<Indices> node_samples{};
-  SgdOptions sgd{};
+  TrainingOptions training{};
   DeviceOptions device{};
 };
 StackedTrainerParts stacked_trainer_parts(const Model& model, const LearningOptions& options,

@@ -20,7 +20,10 @@ constexpr std::array kKeys = {
     ExperimentKey{"partition", "Who gets which samples, see: tessera list partitions",
                   &Experiment::partition},
     ExperimentKey{"model", "Model, see: tessera list models", &Experiment::model},
-    ExperimentKey{"training", "Local steps: sgd:lr=…,batch=…,steps=…", &Experiment::training},
+    ExperimentKey{"training",
+                  "Local steps: sgd:lr=…,batch=…,steps=…,momentum=…,weight_decay=…; see: tessera "
+                  "list trainings",
+                  &Experiment::training},
     ExperimentKey{"topology", "Who may talk to whom, see: tessera list topologies",
                   &Experiment::topology},
     ExperimentKey{"protocol", "When nodes talk, see: tessera list protocols",

@@ -35,6 +35,20 @@ LessonPlan read_lesson(const Plan& plan) {
   return lesson;
 }
 
+// A rate that falls until the end needs to know where that is. Says how far it falls where the
+// line does not: the steps of all rounds.
+void complete_schedule(Plan& plan) {
+  RateSchedule& schedule = plan.lesson.options.training.schedule;
+  if (!schedule.wants_length()) return;
+  const Round rounds = plan.protocol.prepared.rounds;
+  if (rounds == 0)
+    throw std::invalid_argument(fmt::format(
+        "training: schedule={} needs length=…, in local steps: nodes of protocol={} stop at a "
+        "moment, and how many they will have made is not known before",
+        schedule.kind->name, plan.experiment.protocol));
+  set_length(schedule, std::uint64_t{rounds} * plan.lesson.options.training.steps);
+}
+
 ProtocolPlan read_protocol(const Plan& plan) {
   const Chosen<ProtocolKind> chosen = choose_protocol(plan.experiment.protocol);
   return {.kind = chosen.kind,
@@ -150,6 +164,7 @@ Plan read_live_plan(const Experiment& experiment) {
   plan.lesson = read_lesson(plan);
   plan.topology = make_topology(experiment.topology, plan.nodes, plan.root().fork("topology"));
   plan.protocol = read_protocol(plan);
+  complete_schedule(plan);
   plan.sharing = choose_sharing(experiment.sharing);
   plan.rule = make_rule(experiment.rule);
   plan.codec = parse_codec(experiment.codec);
@@ -182,6 +197,7 @@ Plan read_plan_alone(const Experiment& experiment) {
                     .model = experiment.model,
                     .training = experiment.training,
                     .topology = "full",
+                    .protocol = "dpsgd:rounds=100000000",  // Outlasts any warm-up.
                     .evaluate = experiment.evaluate,
                     .device = experiment.device});
 }
@@ -204,7 +220,7 @@ void flip_labels(Plan& plan, std::span<const NodeId> nodes) {
   plan.label_flippers.assign(nodes.begin(), nodes.end());
 }
 
-void set_training_steps(Plan& plan, std::int64_t steps) {
+void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all) {
   const bool toy = !plan.lesson.needs_data;
   std::string& line = toy ? plan.experiment.model : plan.experiment.training;
   Spec spec = parse_spec(line);
@@ -213,6 +229,8 @@ void set_training_steps(Plan& plan, std::int64_t steps) {
   line = to_string(spec);
   plan.lesson = read_lesson(plan);
   plan.lesson.options.test_samples = plan.evaluate.samples;
+  if (RateSchedule& schedule = plan.lesson.options.training.schedule; schedule.wants_length())
+    set_length(schedule, static_cast<std::uint64_t>(in_all));
 }
 
 std::uint64_t Plan::run() const {

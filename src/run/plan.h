@@ -102,8 +102,9 @@ Plan read_plan_alone(const Experiment& experiment);
 std::optional<Round> rounds_planned(const std::filesystem::path& folder);
 // Makes these nodes' data lie. Throws std::invalid_argument where there are no labels.
 void flip_labels(Plan& plan, std::span<const NodeId> nodes);
-// Another number of local steps than the plan's lines say.
-void set_training_steps(Plan& plan, std::int64_t steps);
+// Another number of local steps at a time than the plan's lines say, and how many in all, for
+// learning rates that fall until the end.
+void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all);
 
 // The same node in a simulation and in a live process of its own. All begin with the same model;
 // one that comes late may begin with its neighbours'.

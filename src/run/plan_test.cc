@@ -122,9 +122,30 @@ TEST(Plan, OneNodeAloneNeedsNoPeers) {
   experiment.network = "fifo:up=1Mbit/s,stragglers=3,slowdown=5";
   Plan plan = read_plan_alone(experiment);
   EXPECT_EQ(plan.nodes, 1u);
-  set_training_steps(plan, 17);
+  set_training_steps(plan, 17, 170);
   EXPECT_EQ(plan.lesson.steps, 17);
   EXPECT_EQ(read_plan(plan.experiment).lesson.steps, 17);
+}
+
+// Five rounds of ten steps, or what `tessera train` is to make, unless the line says otherwise.
+TEST(Plan, ARateThatFallsUntilTheEndKnowsTheEnd) {
+  Experiment experiment = toy();
+  experiment.model = "logistic";
+  experiment.protocol = "dpsgd:rounds=5";
+  const auto length = [](const Plan& plan) { return plan.lesson.options.training.schedule.length; };
+  experiment.training = "sgd:steps=10,schedule=cosine";
+  EXPECT_EQ(length(read_plan(experiment)), 50u);
+  Plan alone = read_plan_alone(experiment);
+  set_training_steps(alone, 20, 300);
+  EXPECT_EQ(length(alone), 300u);
+  experiment.training = "sgd:steps=10,schedule=cosine,length=7";
+  EXPECT_EQ(length(read_plan(experiment)), 7u);
+  experiment.training = "sgd:steps=10,schedule=linear,warmup=50";
+  EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
+  experiment.protocol = "divshare:fanout=1,until=9s";
+  EXPECT_THROW((void)read_plan(experiment), std::invalid_argument);
+  experiment.protocol = "divshare:fanout=1,rounds=9";
+  EXPECT_EQ(length(read_plan(experiment)), 90u);
 }
 
 // A rule that judges peers by one another has nothing to judge by where they come one at a time; a

@@ -37,6 +37,8 @@ void learn_stacked(const Model& model, const LearningOptions& options, Learning&
   if (device.precision == DeviceOptions::Precision::kTf32)
     throw std::invalid_argument(fmt::format(
         "device: {} runs on LibTorch, in float32: leave precision=tf32 out", model.name));
+  require_plain_sgd(options.training, device.cuda ? "device=cuda" : "device=cpu:mode=stacked",
+                    "use device=cpu");
   if (device.cuda) require_cuda(device.index);
   learning.trainer = make_stacked_trainer(stacked_trainer_parts(model, options, learning));
   learning.evaluator = make_stacked_evaluator(stacked_evaluator_parts(model, options, learning));

@@ -40,6 +40,28 @@ TEST(TorchTrainers, AgreeOnEveryModel) {
   }
 }
 
+// The optimizers work on whatever model a thread has, so autograd's gradients take the same steps.
+TEST(TorchTrainers, TheReferenceTakesEveryOptimizersSteps) {
+  const testing::Case c = testing::small_cases()[0];
+  for (const char* training :
+       {"adamw:lr=0.01,batch=4,steps=4,clip=0.5,epsilon=0.001",
+        "sgd:lr=0.02,batch=4,steps=4,momentum=0.5,nesterov=yes,schedule=cosine,length=8"}) {
+    World by_default(c.task), other(c.task);
+    by_default.run(*by_default.learning(c.spec, training, "cpu").trainer, 2);
+    other.run(*other.learning(c.spec, training, "cpu:mode=reference").trainer, 2);
+    EXPECT_LT(largest_gap(other, by_default), 1e-4) << training;
+  }
+}
+
+TEST(TorchTrainers, StackedOnesRefuseWhatTheyDoNotDo) {
+  const testing::Case c = testing::small_cases()[0];
+  const World world(c.task);
+  for (const char* training :
+       {"adam", "sgd:momentum=0.9,nesterov=yes", "sgd:clip=1", "sgd:warmup=5", "sgd:schedule=step"})
+    EXPECT_THROW(world.learning(c.spec, training, "cpu:mode=stacked"), std::invalid_argument)
+        << training;
+}
+
 TEST(TorchTrainers, DoNotMindWhoElseTrains) {
   const testing::Case c = testing::small_cases()[3];
   for (const char* device : {"cpu:mode=reference"}) {

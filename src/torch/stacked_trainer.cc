@@ -24,8 +24,8 @@ class StackedTrainer final : public Trainer {
       : parts_(std::move(parts)),
         state_(parts_.device),
         data_(state_.load(*parts_.train, parts_.model.task)),
-        chunk_(state_.chunk_for(parts_.model, parts_.sgd.batch)) {
-    if (parts_.sgd.momentum != 0) velocities_.resize(parts_.node_samples.size());
+        chunk_(state_.chunk_for(parts_.model, parts_.training.batch)) {
+    if (parts_.training.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
@@ -96,8 +96,8 @@ void StackedTrainer::shape(Mirrored& tensor, const std::vector<std::int64_t>& sh
 }
 
 void StackedTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
-  const std::vector<std::int64_t> drawn = {whole(parts_.sgd.steps), whole(parts_.sgd.batch),
-                                           whole(nodes)};
+  const std::vector<std::int64_t> drawn = {whole(parts_.training.steps),
+                                           whole(parts_.training.batch), whole(nodes)};
   shape(chunk.rows, {whole(velocities_.empty() ? nodes : 2 * nodes), whole(dimension())},
         torch::kFloat);
   shape(chunk.samples, drawn, torch::kInt64);
@@ -141,7 +141,7 @@ void StackedTrainer::finish(Chunk& chunk) {
 
 // Nodes with fewer samples than a batch fill it up with samples that weigh nothing.
 void StackedTrainer::draw(Chunk& chunk) const {
-  const std::size_t nodes = chunk.jobs.size(), batch = parts_.sgd.batch;
+  const std::size_t nodes = chunk.jobs.size(), batch = parts_.training.batch;
   chunk.weights.host.zero_();
   chunk.samples.host.zero_();
   auto* const samples = chunk.samples.host.data_ptr<std::int64_t>();
@@ -151,7 +151,7 @@ void StackedTrainer::draw(Chunk& chunk) const {
     CHECK(job.model.size() == dimension());
     CHECK(job.node < parts_.node_samples.size());
     const Indices& own = parts_.node_samples[job.node];
-    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.sgd, job.random);
+    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.training, job.random);
     for (std::size_t step = 0; step < steps.size(); ++step)
       for (std::size_t i = 0; i < steps[step].size(); ++i) {
         const std::size_t at = (step * batch + i) * nodes + node;
@@ -170,9 +170,9 @@ void StackedTrainer::run_steps(Chunk& chunk) const {
   if (!velocities_.empty())
     velocities = stacked::split(parts_.model, chunk.rows.device.narrow(0, nodes, nodes));
   chunk.losses.device.zero_();
-  for (std::int64_t i = 0; i < whole(parts_.sgd.steps); ++i)
+  for (std::int64_t i = 0; i < whole(parts_.training.steps); ++i)
     chunk.losses.device += step(chunk, i, parameters, velocities);
-  chunk.losses.device /= static_cast<double>(parts_.sgd.steps);
+  chunk.losses.device /= static_cast<double>(parts_.training.steps);
   const torch::NoGradGuard no_gradients;
   stacked::join(parts_.model, parameters, models);
   if (!velocities_.empty()) {
@@ -196,7 +196,7 @@ Tensor StackedTrainer::step(const Chunk& chunk, std::int64_t number,
   const std::vector<Tensor> gradients = torch::autograd::grad({losses.sum()}, parameters);
 
   const torch::NoGradGuard no_gradients;
-  const SgdOptions& sgd = parts_.sgd;
+  const TrainingOptions& sgd = parts_.training;
   if (sgd.weight_decay != 0) at::_foreach_add_(gradients, parameters, at::Scalar(sgd.weight_decay));
   if (sgd.momentum != 0) {
     at::_foreach_mul_(velocities, at::Scalar(sgd.momentum));

@@ -13,7 +13,7 @@
 #include "learn/learning.h"
 #include "learn/models.h"
 #include "learn/node_model.h"
-#include "learn/sgd.h"
+#include "learn/optimizer.h"
 #include "torch/backend.h"
 #include "torch/blas.h"
 #include "torch/device_state.h"
@@ -83,8 +83,10 @@ class StockStep {
 };
 
 void step(NodeModel& model, const Batch& batch) {
+  const TrainingOptions training{.lr = kLr};
+  const OptimizerStep optimizer(training, 0);
   model.descend(batch, [&](std::size_t first, std::span<const float> gradient) {
-    apply_sgd({.lr = kLr}, model.parameters().subspan(first, gradient.size()), gradient, {});
+    optimizer.apply(model.parameters().subspan(first, gradient.size()), gradient, {});
   });
 }
 
