@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <utility>
 
 #include "live/nonce.h"
@@ -68,6 +69,7 @@ void Runtime::begin() {
   tick();
   sending_.tell_all_again();
   for (const RuntimeRecords::Owed& owed : records_.take_owed()) evaluate(owed.round, owed.at);
+  if (!restored_ && options_.evaluate_start) evaluate(0, Instant());
   // From here on the run's beginning is remembered.
   if (!restored_) checkpoint();
   give(Started{});
@@ -126,10 +128,11 @@ void Runtime::note_progress() {
 }
 
 void Runtime::evaluate(Round label, Instant at) {
-  const RuntimeRow row{.round = label,
-                       .seconds = to_seconds(at.time_since_epoch()),
-                       .train_loss = node_->last_loss(),
-                       .sent = counted()};
+  const RuntimeRow row{
+      .round = label,
+      .seconds = to_seconds(at.time_since_epoch()),
+      .train_loss = at == Instant() ? std::numeric_limits<float>::quiet_NaN() : node_->last_loss(),
+      .sent = counted()};
   records_.owe({label, at});
   work_.evaluate(row, node_->model());
 }

@@ -60,6 +60,7 @@ struct RuntimeOptions {
   // By rounds, or else by time; neither: only at the end.
   Round evaluate_every = 0;
   Duration evaluate_period{};
+  bool evaluate_start = false;  // Before the first training.
   Duration checkpoint_every = std::chrono::seconds(10);
   // A node without a checkpoint begins when it can talk to all others (a barrier), or after this
   // long: then their clocks begin together, and none is missed for being slow to load its data.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -29,6 +30,20 @@ TEST_F(LiveRing, NoRowIsLostWithAProcess) {
   std::vector<Round> labels;
   for (const RuntimeRow& row : nodes_[2]->rows) labels.push_back(row.round);
   EXPECT_EQ(labels, (std::vector<Round>{10, 20, 30}));
+}
+
+TEST_F(LiveRing, BeginsWithARowOfTheStartWhereThatIsAsked) {
+  make("dpsgd:rounds=20");
+  for (auto& node : nodes_) node->options.evaluate_start = true;
+  {
+    std::vector<std::jthread> all;
+    for (const NodeId id : {0u, 1u, 2u, 3u}) all.push_back(start(id));
+  }
+  std::vector<Round> labels;
+  for (const RuntimeRow& row : nodes_[2]->rows) labels.push_back(row.round);
+  EXPECT_EQ(labels, (std::vector<Round>{0, 10, 20}));
+  EXPECT_EQ(nodes_[2]->rows[0].seconds, 0);
+  EXPECT_TRUE(std::isnan(nodes_[2]->rows[0].train_loss));
 }
 
 // Node 1 answers heartbeats and takes nothing: its transport lives, its loop does not.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -35,6 +36,10 @@ Json figures_of(const MetricsRow& row) {
                  {"consensus_distance", row.merged->distance},
                  {"consensus_relative", row.merged->relative_distance}});
   if (row.hostile > 0) json["hostile_nodes"] = row.hostile;
+  for (const Score& score : row.nodes) {
+    json["node_accuracy"].push_back(score.accuracy);
+    json["node_loss"].push_back(score.loss);
+  }
   if (!row.network) return json;
   const NetworkFigures& network = *row.network;
   json.update({{"rounds_min", network.rounds_min},
@@ -135,7 +140,9 @@ Result<NodeRow> parse_node_row(std::string_view line) {
                    .seconds = json.at("virtual_seconds").get<double>(),
                    .score = {.accuracy = json.at("accuracy").get<double>(),
                              .loss = json.at("loss").get<double>()},
-                   .train_loss = json.at("train_loss").get<double>(),
+                   .train_loss = json.at("train_loss").is_null()  // Nothing was trained yet.
+                                     ? std::numeric_limits<double>::quiet_NaN()
+                                     : json.at("train_loss").get<double>(),
                    .sent = {.messages = json.at("messages").get<std::uint64_t>(),
                             .bytes = json.at("bytes_sent_per_node").get<std::uint64_t>(),
                             .value_bytes = json.at("value_bytes_per_node").get<std::uint64_t>()}};

@@ -85,6 +85,7 @@ struct MetricsRow {
   std::uint32_t hostile = 0;  // Nodes that are not counted in all this.
   std::optional<NetworkFigures> network{};
   std::optional<MergedFigures> merged{};
+  std::vector<Score> nodes{};  // Of each node, where that is asked for; NaN of a hostile one.
 };
 
 // Where a run's wall time went.

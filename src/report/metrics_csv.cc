@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <vector>
 
 namespace tessera {
@@ -41,10 +41,13 @@ std::string csv_words(std::string_view text) {
 
 std::string metrics_csv(std::span<const StoredRun> runs, std::span<const MetricsTable> tables) {
   std::vector<std::string> names;
-  for (const MetricsTable& table : tables)
-    for (const auto& column : table.columns)
-      if (std::find(names.begin(), names.end(), column.name) == names.end())
-        names.push_back(column.name);
+  std::set<std::string_view> seen;
+  const auto add = [&](const std::vector<MetricsTable::Column>& columns) {
+    for (const auto& column : columns)
+      if (seen.insert(column.name).second) names.push_back(column.name);
+  };
+  for (const MetricsTable& table : tables) add(table.columns);
+  for (const MetricsTable& table : tables) add(table.list_columns);
   std::string out = "run,seed";
   for (const std::string& name : names) out += fmt::format(",{}", csv_words(name));
   out += "\n";

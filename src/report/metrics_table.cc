@@ -16,22 +16,38 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Appends a row. Rows of one file have the same figures in the same order, so the column is nearly
-// always the next one.
+using Columns = std::vector<MetricsTable::Column>;
+
+// Puts a row's figures into their columns. Rows of one file have the same figures in the same
+// order, so the column is nearly always the next one.
+class RowWriter {
+ public:
+  RowWriter(Columns& columns, std::size_t row) : columns_(columns), row_(row) {}
+  void put(const std::string& name, double value) {
+    std::size_t at = next_;
+    if (at >= columns_.size() || columns_[at].name != name)
+      for (at = 0; at < columns_.size() && columns_[at].name != name;) ++at;
+    if (at == columns_.size()) columns_.push_back({name, std::vector<double>(row_, kNone)});
+    columns_[at].values.push_back(value);
+    next_ = at + 1;
+  }
+  ~RowWriter() {
+    for (MetricsTable::Column& column : columns_) column.values.resize(row_ + 1, kNone);
+  }
+
+ private:
+  Columns& columns_;
+  std::size_t row_, next_ = 0;
+};
+
 void append_row(MetricsTable& table, const nlohmann::ordered_json& row) {
-  std::size_t next = 0;
+  RowWriter figures(table.columns, table.rows), lists(table.list_columns, table.rows);
   for (const auto& [name, value] : row.items()) {
-    if (!value.is_number()) continue;
-    std::size_t at = next;
-    if (at >= table.columns.size() || table.columns[at].name != name)
-      for (at = 0; at < table.columns.size() && table.columns[at].name != name;) ++at;
-    if (at == table.columns.size())
-      table.columns.push_back({name, std::vector<double>(table.rows, kNone)});
-    table.columns[at].values.push_back(value.get<double>());
-    next = at + 1;
+    if (value.is_number()) figures.put(name, value.get<double>());
+    for (std::size_t i = 0; value.is_array() && i < value.size(); ++i)
+      if (value[i].is_number()) lists.put(fmt::format("{}_{}", name, i), value[i].get<double>());
   }
   ++table.rows;
-  for (auto& column : table.columns) column.values.resize(table.rows, kNone);
 }
 
 // The row of [begin, end) with the smallest value times `sign`; `end` when none has a value.
@@ -53,8 +69,9 @@ constexpr std::array kWatched = {Watched{"accuracy", 1}, Watched{"accuracy", -1}
 }  // namespace
 
 const MetricsTable::Column* MetricsTable::find(std::string_view name) const {
-  for (const Column& column : columns)
-    if (column.name == name) return &column;
+  for (const std::vector<Column>* all : {&columns, &list_columns})
+    for (const Column& column : *all)
+      if (column.name == name) return &column;
   return nullptr;
 }
 

@@ -18,6 +18,8 @@ struct MetricsTable {
     std::vector<double> values{};  // NaN where a row lacks the figure.
   };
   std::vector<Column> columns{};  // In the order in which they first appear.
+  // Of figures that are lists, such as node_accuracy: a column per place, node_accuracy_0 and on.
+  std::vector<Column> list_columns{};
   std::size_t rows = 0;
   std::string note{};  // What could not be read; empty when all could.
 

@@ -157,6 +157,20 @@ TEST_F(PageTest, CsvHoldsEveryRow) {
   EXPECT_NE(csv.find("\"a,b\",90,40,0.5,1,100,4\n"), std::string::npos) << csv;
 }
 
+// Lists of a row, such as every node's accuracy, are columns of the CSV and not of the page.
+TEST_F(PageTest, CsvHoldsEveryNodesFigures) {
+  write_run("a", 0.5, 100);
+  write(
+      "a/metrics.jsonl",
+      "{\"round\":10,\"loss\":1}\n{\"round\":20,\"loss\":2,\"node_accuracy\":[0.25,null,0.75]}\n");
+  const FoundRuns found = find({"a"});
+  const std::string csv = metrics_csv(found.runs, read_metrics(found.runs));
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), "run,seed,round,loss,node_accuracy_0,node_accuracy_2");
+  EXPECT_NE(csv.find("a,90,10,1,,\na,90,20,2,0.25,0.75\n"), std::string::npos) << csv;
+  const std::string page = page_data(found, read_metrics(found.runs), {});
+  EXPECT_EQ(page.find("node_accuracy_0"), std::string::npos);
+}
+
 TEST_F(PageTest, NoNameIsAFormulaToASpreadsheet) {
   for (const char* name : {"=cmd()", "+1", "-1", "@sum"}) {
     write_run(name, 0.5, 100);

@@ -11,9 +11,17 @@ RoundLog::RoundLog(Evaluator& evaluator, Measured measured, Round every, Round l
       measured_(std::move(measured)),
       every_(every),
       last_(last),
+      start_due_(measured_.starts),
       on_row_(std::move(on_row)),
       watch_(measured_.all) {
   CHECK(every_ > 0);
+}
+
+void RoundLog::sample(const Simulation& simulation) {
+  std::vector<RoundDone> begun;
+  for (const NodeId id : measured_.nodes) begun.push_back({id, 0});
+  start_due_ = false;
+  on_rounds_done(simulation, begun);
 }
 
 void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) {
@@ -38,6 +46,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     Pending& pending = pending_[round];
     if (pending.nodes.empty()) pending.nodes = measured_.no_rows();
     pending.nodes[node] = node_row(simulation, due[i], scores[i]);
+    if (round == 0) pending.nodes[node].train_loss = kNoLoss;
     if (measured_.merged_dimension > 0) pending.models.add(models[i]);
     if (++pending.nodes_done < measured_.nodes.size()) continue;
     complete(std::move(pending), simulation);
@@ -56,6 +65,7 @@ void RoundLog::complete(Pending round, const Simulation& simulation) {
 }
 
 void RoundLog::fields(Archive& archive) {
+  if (measured_.starts) archive(start_due_);
   archive(pending_, watch_);
   latest_.fields(archive, measured_);
   const bool merged = measured_.merged_dimension > 0;

@@ -18,6 +18,8 @@ class RoundLog final : public RunLog {
   // Evaluates every `every` rounds and the last one.
   RoundLog(Evaluator& evaluator, Measured measured, Round every, Round last, OnRow on_row);
 
+  Instant next_sample() const override { return start_due_ ? Instant() : kNever; }
+  void sample(const Simulation& simulation) override;  // The row of round 0.
   void on_rounds_done(const Simulation& simulation, std::span<const RoundDone> done) override;
   const Latest& latest() const override { return latest_; }
 
@@ -36,6 +38,7 @@ class RoundLog final : public RunLog {
   Evaluator& evaluator_;
   Measured measured_;
   Round every_, last_;
+  bool start_due_;
   OnRow on_row_;
   std::map<Round, Pending> pending_;
   NetworkWatch watch_;

@@ -24,6 +24,8 @@ MetricsRow Measured::row(std::span<const NodeRow> by_node) const {
   for (const NodeId id : nodes) rows.push_back(by_node[id]);
   MetricsRow row = row_of(rows);
   row.hostile = static_cast<std::uint32_t>(by_node.size() - nodes.size());
+  if (each_node)
+    for (const NodeRow& node : by_node) row.nodes.push_back(node.score);
   return row;
 }
 

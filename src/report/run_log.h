@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Measured {
   std::vector<NodeId> nodes{};  // Those measured, ascending.
   // Of their models, where the mean of these is tested too; 0 where it is not.
   std::size_t merged_dimension = 0;
+  bool starts = false;     // Whether the first row is of the models as they begin.
+  bool each_node = false;  // Whether rows have every node's scores.
   bool counts(NodeId node) const;
   std::vector<NodeRow> no_rows() const;  // Of all nodes, for those measured to be filled in.
   MetricsRow row(std::span<const NodeRow> by_node) const;
@@ -48,6 +51,9 @@ class RunLog : public Observer {
 
   virtual void fields(Archive& archive) = 0;
 };
+
+// The training loss of a row that comes before any training.
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 
 // What a simulated node has to say now, having done so many rounds and been tested.
 inline NodeRow node_row(const Simulation& simulation, const RoundDone& done, const Score& score) {

@@ -14,7 +14,8 @@ TimeLog::TimeLog(Evaluator& evaluator, Measured measured, Duration every, Instan
     : evaluator_(evaluator),
       measured_(std::move(measured)),
       every_(every),
-      next_(std::min(Instant(every), last)),
+      first_(measured_.starts ? Instant() : std::min(Instant(every), last)),
+      next_(first_),
       last_(last),
       on_row_(std::move(on_row)),
       watch_(measured_.all) {
@@ -39,6 +40,7 @@ void TimeLog::sample(const Simulation& simulation) {
     refuse_divergence(id, done.round, scores[i].loss, "test");
     latest_.nodes[id] = node_row(simulation, done, scores[i]);
     latest_.nodes[id].seconds = to_seconds(next_.time_since_epoch());
+    if (next_ == Instant()) latest_.nodes[id].train_loss = kNoLoss;
   }
   latest_.row = measured_.row(latest_.nodes);
   latest_.row.merged = merged(simulation);
@@ -71,7 +73,7 @@ void TimeLog::finish(const Simulation& simulation) {
 void TimeLog::fields(Archive& archive) {
   archive(next_, watch_);
   latest_.fields(archive, measured_);
-  archive.require(next_ >= std::min(Instant(every_), last_) && (next_ <= last_ || next_ == kNever),
+  archive.require(next_ >= first_ && (next_ <= last_ || next_ == kNever),
                   "the next row is due at no moment of this run");
 }
 

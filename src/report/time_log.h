@@ -9,7 +9,8 @@ namespace tessera {
 
 class TimeLog final : public RunLog {
  public:
-  // At `every`, twice that, and so on up to and including `last`.
+  // At `every`, twice that, and so on up to and including `last`; before that at the start, where
+  // that is measured.
   TimeLog(Evaluator& evaluator, Measured measured, Duration every, Instant last, OnRow on_row);
 
   Instant next_sample() const override { return next_; }
@@ -26,7 +27,7 @@ class TimeLog final : public RunLog {
   Evaluator& evaluator_;
   Measured measured_;
   Duration every_;
-  Instant next_, last_;
+  Instant first_, next_, last_;
   OnRow on_row_;
   NetworkWatch watch_;
   Latest latest_{};

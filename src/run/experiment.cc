@@ -40,10 +40,11 @@ constexpr std::array kKeys = {
                   &Experiment::compute},
     ExperimentKey{"faults", "What goes wrong: none, or loss=…,crash=…; see: tessera list faults",
                   &Experiment::faults},
-    ExperimentKey{
-        "evaluate",
-        "When and on how much to test: every=10 (rounds) or every=5s; samples=…; merged=no",
-        &Experiment::evaluate},
+    ExperimentKey{"evaluate",
+                  "When and on how much to test: every=10 (rounds) or every=5s; samples=…; "
+                  "merged=no; start=yes "
+                  "for a row of round 0; nodes=yes for every node's scores",
+                  &Experiment::evaluate},
     ExperimentKey{"device", "cpu or cuda", &Experiment::device},
 };
 

@@ -110,7 +110,8 @@ Vector read_model(const fs::path& folder, bool hostile, Summary& summary) {
 
 // Of hostile nodes nothing is measured.
 Collected read_all(std::span<const fs::path> folders, const Plan& plan) {
-  const Measured measured(static_cast<std::uint32_t>(folders.size()), plan.faults.hostile());
+  Measured measured(static_cast<std::uint32_t>(folders.size()), plan.faults.hostile());
+  measured.each_node = plan.evaluate.nodes;
   Collected collected;
   // By round, or by moment in milliseconds; the last row of each is the end, whenever that was.
   std::map<std::int64_t, std::vector<NodeRow>> at;
@@ -136,8 +137,9 @@ Collected read_all(std::span<const fs::path> folders, const Plan& plan) {
   const MetricsRow end = measured.row(last);
   for (const auto& [when, rows] : at) {
     if (rows.size() != measured.nodes.size()) continue;
-    collected.rows.push_back(row_of(rows));
-    collected.rows.back().hostile = end.hostile;
+    std::vector<NodeRow> by_node = measured.no_rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) by_node[measured.nodes[i]] = rows[i];
+    collected.rows.push_back(measured.row(by_node));
   }
   collected.rows.push_back(end);
   return collected;

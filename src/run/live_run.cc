@@ -143,6 +143,7 @@ RuntimeOptions LiveRun::read_options() const {
   return {.rounds = plan_.protocol.prepared.rounds,
           .evaluate_every = plan_.evaluate.by_time() ? 0 : plan_.evaluate.rounds,
           .evaluate_period = plan_.evaluate.period,
+          .evaluate_start = plan_.evaluate.start,
           .checkpoint_every = duration("checkpoint", settings_.checkpoint),
           .gather = duration("gather", settings_.gather),
           .linger = duration("linger", settings_.linger),

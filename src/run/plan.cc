@@ -67,6 +67,8 @@ EvaluatePlan read_evaluate(const Experiment& experiment, const ProtocolKind& pro
     options.refuse("every", "time must pass between two evaluations");
   evaluate.samples = static_cast<std::size_t>(options.integer("samples", 0, between(0, 1e9)));
   evaluate.merged = options.yes("merged", true);
+  evaluate.start = options.yes("start", false);
+  evaluate.nodes = options.yes("nodes", false);
   options.done();
   if (!evaluate.by_time() && !protocol.synchronous)
     throw std::invalid_argument(fmt::format(

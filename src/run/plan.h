@@ -58,6 +58,8 @@ struct EvaluatePlan {
   Duration period{};        // Counts instead of `rounds` where it is not zero.
   std::size_t samples = 0;  // 0: the whole test half.
   bool merged = true;       // Whether the mean of the nodes' models is tested beside them.
+  bool start = false;       // Whether there is a row of the models before they are trained.
+  bool nodes = false;       // Whether rows have the scores of each node.
   bool by_time() const { return period > Duration::zero(); }
 };
 

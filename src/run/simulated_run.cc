@@ -14,6 +14,8 @@ std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow
   Evaluator& evaluator = *lesson.evaluator;
   Measured measured(plan.nodes, plan.faults.hostile());
   if (plan.evaluate.merged) measured.merged_dimension = lesson.trainer->dimension();
+  measured.starts = plan.evaluate.start;
+  measured.each_node = plan.evaluate.nodes;
   // When a last merge will be over is not known before.
   const Instant until = plan.merge ? kNever : plan.protocol.prepared.until;
   if (plan.evaluate.by_time())

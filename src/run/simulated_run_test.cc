@@ -12,13 +12,13 @@
 namespace tessera {
 namespace {
 
-Plan toy(const char* protocol) {
+Plan toy(const char* protocol, const char* evaluate = "every=2s") {
   return read_plan({.nodes = "6",
                     .model = "quadratic:dimension=40",
                     .protocol = protocol,
                     .sharing = "topk:budget=0.3",
                     .network = "links:up=100kB/s,down=100kB/s,latency=20ms",
-                    .evaluate = "every=2s"});
+                    .evaluate = evaluate});
 }
 
 Bytes state_of(const SimulatedRun& run) {
@@ -35,15 +35,15 @@ struct Told {
 };
 
 // To the end, stopped and restored after so many steps; 0: in one go.
-Told run(const char* protocol, int stop_after) {
+Told run(const char* protocol, int stop_after, const char* evaluate = "every=2s") {
   Told told;
   const auto on_row = [&](const MetricsRow& row) { told.rows.push_back(to_json_line(row)); };
-  const auto run = std::make_unique<SimulatedRun>(toy(protocol), 1);
+  const auto run = std::make_unique<SimulatedRun>(toy(protocol, evaluate), 1);
   run->on_row(on_row);
   run->start();
   for (int i = 0; i < stop_after; ++i)
     if (!run->step()) told.ended_before = true;
-  SimulatedRun again(toy(protocol), 1);
+  SimulatedRun again(toy(protocol, evaluate), 1);
   again.on_row(on_row);
   const Bytes saved = state_of(*run);
   ByteReader in(saved);
@@ -70,6 +70,43 @@ TEST(SimulatedRun, IsTheSameStoppedAndRestored) {
       EXPECT_EQ(stopped.rows, whole.rows) << protocol << " " << steps;
     }
   }
+}
+
+// It moves no other row and no bit, and a run stopped before or after it has it once.
+TEST(SimulatedRun, BeginsWithARowOfTheStartWhereThatIsAsked) {
+  for (const auto& [protocol, evaluate] :
+       {std::pair("dpsgd:rounds=4", std::string("every=2")),
+        std::pair("dpsgd:rounds=4", std::string("every=2s")),
+        std::pair("divshare:fanout=2,until=6s", std::string("every=2s"))}) {
+    const Told without = run(protocol, 0, evaluate.c_str());
+    for (const int steps : {0, 1, 9}) {
+      const Told with = run(protocol, steps, (evaluate + ",start=yes").c_str());
+      EXPECT_EQ(with.digest, without.digest);
+      ASSERT_EQ(with.rows.size(), without.rows.size() + 1) << protocol << " " << evaluate;
+      EXPECT_TRUE(std::equal(without.rows.begin(), without.rows.end(), with.rows.begin() + 1));
+      for (const char* part : {"\"round\":0,", "\"train_loss\":null,", "\"virtual_seconds\":0.0,",
+                               "\"bytes_sent_per_node\":0.0,"})
+        EXPECT_NE(with.rows[0].find(part), std::string::npos) << with.rows[0];
+    }
+  }
+}
+
+TEST(SimulatedRun, RowsHaveEveryNodesScoresWhereThatIsAsked) {
+  SimulatedRun run(toy("dpsgd:rounds=4", "every=1,nodes=yes"), 1);
+  std::vector<MetricsRow> rows;
+  run.on_row([&](const MetricsRow& row) { rows.push_back(row); });
+  const Summary summary = run.to_end();
+  ASSERT_EQ(rows.size(), 4u);
+  for (const MetricsRow& row : rows) {
+    ASSERT_EQ(row.nodes.size(), 6u);
+    const auto [worst, best] =
+        std::minmax_element(row.nodes.begin(), row.nodes.end(),
+                            [](const Score& a, const Score& b) { return a.loss < b.loss; });
+    EXPECT_EQ(worst->loss, row.loss.min);
+    EXPECT_EQ(best->loss, row.loss.max);
+    EXPECT_NE(to_json_line(row).find("\"node_accuracy\":["), std::string::npos);
+  }
+  EXPECT_EQ(rows.back().nodes[3].loss, summary.node_loss[3]);
 }
 
 // Also in the moments after the last row, when nothing but the end is left to come.
