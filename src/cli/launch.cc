@@ -22,6 +22,7 @@
 #include "cli/live_nemesis.h"
 #include "cli/live_progress.h"
 #include "cli/live_restarts.h"
+#include "cli/made.h"
 #include "cli/sim_run.h"
 #include "run/live_collect.h"
 #include "run/live_settings.h"
@@ -101,7 +102,8 @@ int collect_only(const Arguments& arguments) {
         "--collect: there are no folders of nodes in --out=" + out.string() + "/nodes");
   const FolderLock lock(out);
   const Plan plan = read_live_plan(read_experiment(folders.front() / "config.toml"));
-  return print_summary(collect(plan, folders, {.out = out, .command = arguments.command}), out);
+  return print_summary(
+      collect(plan, folders, {.out = out, .command = arguments.command, .made = made_now()}), out);
 }
 
 // The experiment with as many nodes as processes are asked for.
@@ -191,10 +193,12 @@ int run(const Arguments& arguments) {
   nemesis.report();
   std::vector<fs::path> folders;
   for (const Child& child : cluster.children()) folders.push_back(child.folder);
-  return print_summary(
-      collect(plan, folders,
-              {.out = out, .seconds = watch.seconds(), .command = arguments.command}),
-      out);
+  return print_summary(collect(plan, folders,
+                               {.out = out,
+                                .seconds = watch.seconds(),
+                                .command = arguments.command,
+                                .made = made_now()}),
+                       out);
 }
 
 }  // namespace

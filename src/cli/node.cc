@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made.h"
 #include "run/live_run.h"
 
 namespace tessera {
@@ -36,7 +37,7 @@ int run_node(const LiveSettings& settings, const std::string& command) {
   listen_for({SIGTERM, SIGINT, SIGHUP}, SecondSignal::kChangesNothing, [] {
     if (LiveRun* const live = running.load()) live->stop();
   });
-  const RunEnd end = node.run(command);
+  const RunEnd end = node.run(command, made_now());
   if (end == RunEnd::kFellShort) {
     print_err("at the end, but its work is not done: {}\n", node.shortfall());
     return kWorkNotDone;

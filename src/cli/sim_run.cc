@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/made.h"
 #include "cli/sim_progress.h"
 #include "run/simulated_run.h"
 
@@ -197,3 +198,4 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
 }
 
 }  // namespace tessera
+  summary.made = made_now();

@@ -91,6 +91,11 @@ Json json_of(const Summary& summary) {
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["model_digest"] = fmt::format("{:016x}", summary.model_digest);
   json["command"] = summary.command;
+  if (const Made& made = summary.made; !made.version.empty())
+    json["made"] = {{"version", made.version},
+                    {"commit", made.commit},
+                    {"date", made.date},
+                    {"host", made.host}};
   if (!summary.shortfall.empty()) json["shortfall"] = summary.shortfall;
   return json;
 }

@@ -95,6 +95,12 @@ struct WallSeconds {
   double training = 0, evaluating = 0;
 };
 
+// Which program made the results, when and where: for people, and no part of what runs are compared
+// by.
+struct Made {
+  std::string version{}, commit{}, date{}, host{};
+};
+
 struct Summary {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 0;
@@ -112,6 +118,7 @@ struct Summary {
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t model_digest = 0;
   std::string command{};
+  Made made{};              // Empty where nobody says.
   std::string shortfall{};  // Why live nodes that came to the end have not done their work.
 };
 

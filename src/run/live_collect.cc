@@ -191,6 +191,7 @@ Summary collect(const Plan& plan, std::span<const fs::path> folders,
   summary.took.all = options.seconds;
   summary.took.loop = summary.last.seconds;
   summary.command = options.command;
+  summary.made = options.made;
   std::string lines;
   for (const MetricsRow& row : rows) lines += to_json_line(row) + "\n";
   or_throw(write_file(options.out / "config.toml", bytes_of(to_toml(plan.experiment))));

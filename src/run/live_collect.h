@@ -19,6 +19,7 @@ struct CollectOptions {
   std::filesystem::path out{};  // Where config.toml, metrics.jsonl and summary.json go.
   double seconds = 0;           // Wall time of the whole run, where it is known.
   std::string command{};
+  Made made{};
 };
 
 // `folders` are the nodes' own, in the order of their ids. Throws std::runtime_error naming a node

@@ -191,7 +191,7 @@ void LiveRun::begin_recording() {
   records_.record(settings_.record, header);
 }
 
-RunEnd LiveRun::run(const std::string& command) {
+RunEnd LiveRun::run(const std::string& command, const Made& made) {
   const StatusServer server(
       {.socket = fs::path(settings_.folder) / "status.sock", .http_address = settings_.metrics},
       [&](std::string_view format) {
@@ -200,11 +200,11 @@ RunEnd LiveRun::run(const std::string& command) {
         return format == "prometheus" ? to_prometheus(status) : to_text(status);
       });
   const RunEnd end = runtime_->run();
-  if (end != RunEnd::kStopped) write_results(command);
+  if (end != RunEnd::kStopped) write_results(command, made);
   return end;
 }
 
-void LiveRun::write_results(const std::string& command) {
+void LiveRun::write_results(const std::string& command, const Made& made) {
   const Node& node = runtime_->node();
   const double seconds = watch_.seconds();
   or_throw(
@@ -219,6 +219,7 @@ void LiveRun::write_results(const std::string& command) {
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = digest_of(node.model()),
                   .command = command,
+                  .made = made,
                   .shortfall = shortfall()};
   if (records_.rows_lost() > 0) summary.refusals["rows-lost"] = records_.rows_lost();
   for (const auto& [word, senders] : node.refusals_by_sender())

@@ -35,8 +35,9 @@ class LiveRun {
   LiveRun(LiveSettings settings, LiveParts parts);
   ~LiveRun();
 
-  // Until the node has finished, or stop() was called; `command` is what a summary says was typed.
-  RunEnd run(const std::string& command);
+  // Until the node has finished, or stop() was called; `command` is what a summary says was typed,
+  // `made` by which program.
+  RunEnd run(const std::string& command, const Made& made = {});
   // Why a run that fell short did.
   std::string shortfall() const { return runtime_->shortfall(); }
   void stop() { runtime_->stop(); }                         // Safe in a signal's handler.
@@ -49,7 +50,7 @@ class LiveRun {
   std::vector<NodeId> helpers() const;
   void restore();
   void begin_recording();
-  void write_results(const std::string& command);
+  void write_results(const std::string& command, const Made& made);
 
   Stopwatch watch_;
   LiveSettings settings_;

@@ -150,6 +150,9 @@ std::vector<Sample> good_samples() {
       {"clock", "src/live/a.cc",
        "auto t = std::chrono::steady_"
        "clock::now();\n"},
+      {"clock", "src/cli/made.cc",
+       "auto t = std::chrono::system_"
+       "clock::now();\n"},
       {"clock", "src/sim/a.cc",
        "// Not steady_"
        "clock: virtual time only.\n"},
