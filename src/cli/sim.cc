@@ -118,7 +118,11 @@ Action add_sim(CLI::App& parser) {
                   "Worker threads (default: 0, one per core); the result is the same")
       ->check(CLI::Range(0u, 1024u));
   parser.add_flag("--resume", arguments->resume,
-                  "Continue the run in --out from its last checkpoint");
+                  "Continue the run in --out from its last checkpoint; with more rounds or time in "
+                  "--protocol it becomes longer");
+  parser.add_flag("--keep", arguments->sim.keep,
+                  "Leave a checkpoint from just before the end, so that --resume can make the run "
+                  "longer");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
   parser.add_flag("--export", arguments->sim.save_models,
                   "Write the final models to models/ in --out: each node's and their average, with "

@@ -65,6 +65,38 @@ TEST_F(SimProcess, CtrlCWritesACheckpointAndSaysHowToGoOn) {
   EXPECT_EQ(metrics("stopped"), metrics("whole"));
 }
 
+TEST_F(SimProcess, ARunThatIsKeptIsMadeLonger) {
+  const std::string toy = "sim --nodes=4 --topology=ring --model=quadratic --quiet --protocol=";
+  ASSERT_EQ(tessera(toy + "dpsgd:rounds=25 --out=" + out("whole")), 0) << said("err");
+  ASSERT_EQ(tessera(toy + "dpsgd:rounds=12 --keep --out=" + out("kept")), 0) << said("err");
+  EXPECT_NE(digest("kept"), digest("whole"));
+  EXPECT_EQ(tessera(toy + "dpsgd:rounds=9 --resume --out=" + out("kept")), 2);
+  EXPECT_EQ(tessera(toy + "dpsgd:rounds=25,patience=9s --resume --out=" + out("kept")), 2);
+  ASSERT_EQ(tessera(toy + "dpsgd:rounds=25 --resume --out=" + out("kept")), 0) << said("err");
+  EXPECT_EQ(digest("kept"), digest("whole"));
+  EXPECT_EQ(metrics("kept"), metrics("whole"));
+  EXPECT_EQ(*read_text_file(root_ / "kept" / "config.toml"),
+            *read_text_file(root_ / "whole" / "config.toml"));
+  const std::string summary = *read_text_file(root_ / "whole" / "summary.json");
+  EXPECT_EQ(tessera(toy + "dpsgd:rounds=30 --resume --out=" + out("whole")), 2);
+  EXPECT_NE(said("err").find("--keep"), std::string::npos) << said("err");
+  EXPECT_EQ(*read_text_file(root_ / "whole" / "summary.json"), summary);
+}
+
+TEST_F(SimProcess, SummariesSayWhichProgramMadeThem) {
+  ASSERT_EQ(tessera("sim --nodes=4 --topology=ring --model=quadratic --protocol=dpsgd:rounds=3 "
+                    "--quiet --out=" +
+                    out("one")),
+            0)
+      << said("err");
+  const auto made =
+      nlohmann::json::parse(*read_text_file(root_ / "one" / "summary.json")).at("made");
+  for (const char* key : {"version", "date", "host"})
+    EXPECT_NE(made.at(key).get<std::string>(), "") << key;
+  EXPECT_EQ(made.at("date").get<std::string>().size(), std::string("2026-01-01T00:00:00Z").size());
+  EXPECT_TRUE(made.contains("commit"));
+}
+
 TEST_F(SimProcess, SeveralSeedsEndInMeanAndSpread) {
   ASSERT_EQ(tessera("sim --nodes=4 --topology=ring --model=quadratic --protocol=dpsgd:rounds=10 "
                     "--quiet --seeds=1..3 --out=" +

@@ -12,6 +12,8 @@
 #include "cli/interrupt.h"
 #include "cli/made.h"
 #include "cli/sim_progress.h"
+#include "report/checkpoint_file.h"
+#include "run/longer.h"
 #include "run/simulated_run.h"
 
 namespace tessera {
@@ -40,18 +42,31 @@ void print_ending(const Summary& summary, const std::filesystem::path& out) {
   print_out("written to {}\n", out.string());
 }
 
-// Continues from the newest checkpoint, where there is one; else begins.
-void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
+// From here on the folder is of the longer run, whenever this process ends.
+void lengthen(SimulatedRun& run, const Plan& before, RunFolder& folder, Round saved_at) {
+  run.lengthen(before);
+  Bytes state;
+  save_fields(run, state);
+  folder.write_checkpoint(saved_at, state);
+  folder.write_config(to_toml(run.plan().experiment));
+}
+
+// Continues from the newest checkpoint, where there is one; else begins. `before` is the shorter
+// plan of a run that is to become longer.
+void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options,
+                     const std::optional<Plan>& before) {
   if (options.existing == ExistingRun::kResume) {
     if (const auto restored = folder.read_checkpoint()) {
       for (const std::string& note : restored->notes) print_err("{}\n", note);
       if (!restored->state.empty()) {
         ByteReader in(restored->state);
         or_throw(load_fields(run, in), "cannot resume: ");
+        if (before) lengthen(run, *before, folder, restored->round);
         if (!options.quiet) print_err("resuming after round {}\n", run.simulation().rounds_done());
         return;
       }
     }
+    if (before) folder.write_config(to_toml(run.plan().experiment));
     if (!options.quiet) print_err("no checkpoint in {}: beginning anew\n", folder.path().string());
   }
   run.start();
@@ -113,31 +128,37 @@ class Saver {
 };
 
 // To the end, or to where a signal stops it: then false, with a checkpoint written.
-bool run_to_end(SimulatedRun& run, RunFolder& folder, CheckpointEvery every) {
+bool run_to_end(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
   const Simulation& simulation = run.simulation();
   StopSign stop_sign(run.plan().evaluate.by_time());
-  Saver saver(run, folder, every);
-  while (run.step()) {
+  Saver saver(run, folder, options.checkpoint_every);
+  bool kept = false;  // Nothing is saved after what is to be kept.
+  const auto step = [&] {
+    if (options.keep && !kept && run.about_to_end()) saver.save(), kept = true;
+    return run.step();
+  };
+  while (step()) {
     if (simulation.finished()) continue;
     if (stop_sign.says_stop(simulation.rounds_done())) {
       saver.save();
       return false;
     }
-    saver.save_if_due();
+    if (!kept) saver.save_if_due();
   }
   run.finish();
   return true;
 }
 
-bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
+bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options,
+               const std::optional<Plan>& before) {
   SimProgress progress(run.plan(), options.quiet);
   run.on_row([&](const MetricsRow& row) {
     folder.append_metrics(to_json_line(row));
     progress.show(row);
   });
-  begin_or_resume(run, folder, options);
+  begin_or_resume(run, folder, options, before);
   progress.begins_at(run.simulation());
-  const bool ended = run_to_end(run, folder, options.checkpoint_every);
+  const bool ended = run_to_end(run, folder, options);
   progress.end();
   if (!ended)
     print_err("stopped after round {}; the same command with --resume continues it\n",
@@ -168,34 +189,42 @@ std::optional<std::string> simulate(const Experiment& experiment, const std::fil
   // Lines are read before data is loaded: a slip in a flag is answered at once.
   const Plan plan = read_plan(experiment);
   const std::string config = to_toml(plan.experiment);
-  RunFolder::check(out, config, options.existing);
-  const auto before = RunFolder::finished(out);
-  if (before && options.existing == ExistingRun::kResume) {
+  const bool resumes = options.existing == ExistingRun::kResume;
+  const std::optional<Plan> before = resumes ? plan_to_lengthen(out, plan) : std::nullopt;
+  const std::string former = before ? to_toml(before->experiment) : "";
+  RunFolder::check(out, config, options.existing, former);
+  const auto finished = RunFolder::finished(out);
+  if (finished && resumes && !before) {
     print_out("{} came to its end before; there is nothing to resume\n", out.string());
-    return before;
+    return finished;
   }
+  if (finished && before && checkpoints_in(out / "checkpoint").empty())
+    throw std::invalid_argument(
+        fmt::format("{} came to its end and left no checkpoint to make it longer from: a run with "
+                    "--keep does; begin anew with --overwrite",
+                    out.string()));
   SimulatedRun run(plan, options.threads);
   if (options.save_models) (void)chosen_exporters(run.lesson(), options.formats);
   // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
   listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
-  RunFolder folder(out, config, options.existing);
+  RunFolder folder(out, config, options.existing, former);
   if (!options.quiet)
     print_err("{} node{}, {}, into {}\n", plan.nodes, plan.nodes == 1 ? "" : "s",
               run.lesson().description, out.string());
   const Stopwatch loop;
-  if (!carry_out(run, folder, options)) return std::nullopt;
+  if (!carry_out(run, folder, options, before)) return std::nullopt;
   if (options.save_models) run.export_models(out / "models", options.formats);
   Summary summary = run.summary();
   summary.took.all = watch.seconds();
   summary.took.loop = loop.seconds();
   summary.command = options.command;
+  summary.made = made_now();
   const std::string json = to_json(summary);
   folder.write_summary(json);
   // Those by rounds were asked for; those by time are of no use to a run that came to its end.
-  if (options.checkpoint_every.rounds == 0) folder.remove_checkpoints();
+  if (options.checkpoint_every.rounds == 0 && !options.keep) folder.remove_checkpoints();
   print_ending(summary, out);
   return json;
 }
 
 }  // namespace tessera
-  summary.made = made_now();

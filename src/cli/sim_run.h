@@ -17,6 +17,7 @@ struct SimOptions {
   CheckpointEvery checkpoint_every{};
   unsigned threads = 0;
   bool quiet = false, save_models = false;
+  bool keep = false;      // Whether it leaves a checkpoint from which it can be made longer.
   std::string formats{};  // Of the final models, as in "safetensors,npz".
   std::string command{};  // What was typed.
 };

@@ -44,7 +44,8 @@ std::string first_difference(std::string_view held, std::string_view asked) {
   return "less is asked for";
 }
 
-void refuse_existing(const fs::path& path, std::string_view config, ExistingRun existing) {
+void refuse_existing(const fs::path& path, std::string_view config, ExistingRun existing,
+                     std::string_view former) {
   std::error_code ignored;
   const bool exists = fs::exists(path / "config.toml", ignored);
   if (!exists && fs::exists(path, ignored) && !holds_nothing(path))
@@ -56,7 +57,8 @@ void refuse_existing(const fs::path& path, std::string_view config, ExistingRun 
                     "anew, or choose another --out",
                     path.string()));
   if (!exists || existing != ExistingRun::kResume) return;
-  if (const std::string held = or_throw(read_text_file(path / "config.toml")); held != config)
+  if (const std::string held = or_throw(read_text_file(path / "config.toml"));
+      held != config && (former.empty() || held != former))
     throw std::invalid_argument(
         fmt::format("{}/config.toml differs from what is asked for now ({}); resume with the same "
                     "settings and the program that began it, or choose another --out",
@@ -65,9 +67,10 @@ void refuse_existing(const fs::path& path, std::string_view config, ExistingRun 
 
 }  // namespace
 
-void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun existing) {
+void RunFolder::check(const fs::path& path, std::string_view config, ExistingRun existing,
+                      std::string_view former) {
   FolderLock::check(path);
-  refuse_existing(path, config, existing);
+  refuse_existing(path, config, existing, former);
 }
 
 std::optional<std::string> RunFolder::finished(const fs::path& path) {
@@ -75,9 +78,13 @@ std::optional<std::string> RunFolder::finished(const fs::path& path) {
   return summary.ok() ? std::optional(*summary) : std::nullopt;
 }
 
-RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existing)
-    : path_(std::move(path)), config_hash_(hash_bytes(bytes_of(config))), lock_(path_) {
-  refuse_existing(path_, config, existing);
+RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existing,
+                     std::string_view former)
+    : path_(std::move(path)),
+      config_hash_(hash_bytes(bytes_of(config))),
+      former_hash_(former.empty() ? config_hash_ : hash_bytes(bytes_of(former))),
+      lock_(path_) {
+  refuse_existing(path_, config, existing, former);
   std::error_code failed;
   // What a killed process was writing, and a summary that would make an unfinished run look
   // finished.
@@ -92,7 +99,7 @@ RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existin
   if (failed)
     throw std::invalid_argument(
         fmt::format("cannot create {}: {}", path_.string(), failed.message()));
-  if (!resumes) or_throw(write_file(path_ / "config.toml", bytes_of(config)));
+  if (!resumes) write_config(config);
 }
 
 void RunFolder::append_metrics(std::string_view line) {
@@ -125,13 +132,19 @@ void RunFolder::remove_checkpoints() {
   for (const auto& [round, path] : checkpoints_in(path_ / "checkpoint")) fs::remove(path, ignored);
 }
 
+void RunFolder::write_config(std::string_view config) {
+  or_throw(write_file(path_ / "config.toml", bytes_of(config)));
+}
+
 std::optional<RunFolder::Restored> RunFolder::read_checkpoint() {
   metrics_.reset();
   Restored restored;
   for (const auto& [round, path] : checkpoints_in(path_ / "checkpoint")) {
     const Result<Bytes> file = read_file(path);
-    const Result<Checkpoint> checkpoint =
+    Result<Checkpoint> checkpoint =
         file.ok() ? parse_checkpoint(*file, config_hash_) : Result<Checkpoint>(file.error());
+    if (!checkpoint.ok() && checkpoint.error().kind == "config")
+      checkpoint = parse_checkpoint(*file, former_hash_);
     // It is whole: to begin anew in silence would throw a run away.
     if (!checkpoint.ok() && checkpoint.error().kind == "version")
       throw std::runtime_error(fmt::format(

@@ -26,11 +26,13 @@ class RunFolder {
   // Holds the folder's lock from here on. Throws std::invalid_argument when another process has it,
   // when the folder holds a run and nothing was said about it, or when a run is to be resumed under
   // another configuration than it began with.
-  RunFolder(std::filesystem::path path, std::string_view config, ExistingRun existing);
+  // `former` is another configuration under which it may have begun.
+  RunFolder(std::filesystem::path path, std::string_view config, ExistingRun existing,
+            std::string_view former = {});
 
   // The same refusals without touching anything, for before the data is loaded.
   static void check(const std::filesystem::path& path, std::string_view config,
-                    ExistingRun existing);
+                    ExistingRun existing, std::string_view former = {});
   // The summary of a run that came to its end.
   static std::optional<std::string> finished(const std::filesystem::path& path);
 
@@ -42,6 +44,8 @@ class RunFolder {
   // it counts on are on the disk before it is.
   void write_checkpoint(std::uint32_t round, ByteSpan state);
   void remove_checkpoints();
+  // Makes `config`, under which checkpoints are written, the one that the folder says it is of.
+  void write_config(std::string_view config);
 
   // The newest whole checkpoint, if any, after cutting the metrics back to it. Rows that are gone
   // cost a note; metrics that no checkpoint goes with are set aside. Throws std::runtime_error for
@@ -58,7 +62,7 @@ class RunFolder {
   void set_metrics_aside(std::vector<std::string>& notes);
 
   std::filesystem::path path_;
-  std::uint64_t config_hash_;
+  std::uint64_t config_hash_, former_hash_;
   FolderLock lock_;
   std::optional<AppendFile> metrics_{};  // From the first row on.
   std::uint64_t rows_ = 0;

@@ -75,6 +75,10 @@ void TimeLog::fields(Archive& archive) {
   latest_.fields(archive, measured_);
   archive.require(next_ >= first_ && (next_ <= last_ || next_ == kNever),
                   "the next row is due at no moment of this run");
+  // A run that was to end sooner had its last row at that end.
+  if (archive.loading() && next_ < last_ && last_ != kNever)
+    next_ = std::min(last_,
+                     Instant((next_.time_since_epoch() + every_ - Duration(1)) / every_ * every_));
 }
 
 }  // namespace tessera

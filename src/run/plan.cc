@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "data/partition.h"
 #include "run/backends.h"
+#include "run/longer.h"
 
 namespace tessera {
 namespace {
@@ -236,7 +237,9 @@ void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all) {
 }
 
 std::uint64_t Plan::run() const {
-  return hash_bytes(bytes_of(to_toml(experiment)), roster_run);
+  // A simulation may be made longer (run/longer.h), and what was on its way is still of the run.
+  const std::string text = world ? toml_without_end(experiment) : to_toml(experiment);
+  return hash_bytes(bytes_of(text), roster_run);
 }
 
 std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,

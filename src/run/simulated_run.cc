@@ -68,6 +68,21 @@ void SimulatedRun::finish() {
   log_->finish(*simulation_);
 }
 
+void SimulatedRun::lengthen(const Plan& before) {
+  if (simulation_->progress().any_finished())
+    throw std::runtime_error(
+        "cannot make it longer: in its last checkpoint some nodes had come to their end; a run "
+        "with --keep leaves one from before that");
+  if (const Instant was = before.protocol.prepared.until; was != kNever)
+    simulation_->postpone_wakes(was, plan_.protocol.prepared.until);
+}
+
+bool SimulatedRun::about_to_end() const {
+  const PreparedProtocol& protocol = plan_.protocol.prepared;
+  return (protocol.rounds > 0 && simulation_->progress().fastest() + 1 >= protocol.rounds) ||
+         simulation_->next() >= protocol.until;
+}
+
 Summary SimulatedRun::to_end() {
   start();
   while (step()) continue;

@@ -48,6 +48,12 @@ class SimulatedRun {
   // For checkpoints, between two steps; one that loads was made from the same plan.
   void fields(Archive& archive) { archive(*simulation_, *lesson_.trainer, *log_); }
 
+  // After loading what a run saved that was to end sooner, by the plan `before` (run/longer.h).
+  // Throws std::runtime_error where some nodes had come to that end.
+  void lengthen(const Plan& before);
+  // Whether some node may come to its end with the next step.
+  bool about_to_end() const;
+
   const Plan& plan() const { return plan_; }
   const Learning& lesson() const { return lesson_; }
   const Simulation& simulation() const { return *simulation_; }

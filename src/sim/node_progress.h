@@ -30,7 +30,9 @@ class NodeProgress {
   std::uint64_t age(NodeId node) const { return ages_[node]; }
   float loss(NodeId node) const { return known_[node].loss; }
   bool finished(NodeId node) const { return known_[node].finished; }
+  bool any_finished() const { return finished_ > 0; }
   bool all_finished() const { return finished_ == known_.size(); }
+  Round fastest() const { return nodes_at_.empty() ? 0 : nodes_at_.rbegin()->first; }
   Round slowest() const { return nodes_at_.empty() ? 0 : nodes_at_.begin()->first; }
 
   // Only what was told: how far each node is, its own state says, and is noted after loading.

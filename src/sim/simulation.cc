@@ -239,6 +239,19 @@ std::string Simulation::contradiction() const {
   return tessera::contradiction({shard_, lives_, flights_, *network_, agenda_, now_});
 }
 
+// In a run that was to end at `to` they would have been asked for first of all that happens then.
+void Simulation::postpone_wakes(Instant from, Instant to) {
+  const auto all = agenda_.waiting();
+  const auto moves = [&](Instant at, const Happening& what) {
+    return at == from && what.kind == Happening::Kind::kWake;
+  };
+  agenda_ = {};
+  for (const auto& [at, what] : all)
+    if (moves(at, what)) agenda_.push(to, what);
+  for (const auto& [at, what] : all)
+    if (!moves(at, what)) agenda_.push(at, what);
+}
+
 void Simulation::fields(Archive& archive) {
   std::uint64_t nodes = node_count();
   archive(nodes);

@@ -91,6 +91,9 @@ class Simulation {
   // What does not fit together between two instants, in words; empty when all does.
   std::string contradiction() const;
 
+  // Wakes that nodes asked for at one moment come at a later one: what ended then ends later.
+  void postpone_wakes(Instant from, Instant to);
+
   // Between two instants. What is loaded was made of the same parts and has not been started.
   void fields(Archive& archive);
 
