@@ -12,6 +12,7 @@
 #include "codec/codec.h"
 #include "data/datasets.h"
 #include "data/partition.h"
+#include "learn/loss.h"
 #include "learn/models.h"
 #include "learn/training.h"
 #include "math/wavelet.h"
@@ -78,6 +79,8 @@ constexpr std::array kKinds = {
     Kind{"codecs", "how it is written: codec=INDICES+VALUES or auto", print_codecs},
     Kind{"models", "what is learnt: model=…", print_models},
     Kind{"trainings", "how a node learns between two rounds: training=…", print_trainings},
+    Kind{"losses", "what training makes small: it follows from the data",
+         [] { print_usage(losses()); }},
     Kind{"wavelets", "filters of the wavelet transform", [] { print_table(wavelet_filters()); }},
 };
 

@@ -1,6 +1,7 @@
 #include "learn/loss.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -26,7 +27,22 @@ float cross_entropy(std::size_t classes, std::span<float> outputs, std::span<con
   return static_cast<float>(loss / static_cast<double>(targets.size()));
 }
 
+constexpr std::array kLosses = {
+    LossKind{
+        .name = "cross-entropy",
+        .usage =
+            "every model of data with classes or tokens; torchscript:file=…,loss=cross-entropy",
+        .summary = "mean over samples of minus the logarithm of the softmax at the target"},
+    LossKind{.name = "mse",
+             .usage = "every model of ratings; torchscript:file=…,loss=mse",
+             .summary = "mean squared error; test losses are its root"},
+};
+
 }  // namespace
+
+std::span<const LossKind> losses() {
+  return kLosses;
+}
 
 float loss_and_gradient(const Task& task, std::span<float> outputs,
                         std::span<const float> targets) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "base/check.h"
 #include "base/spec.h"
+#include "learn/loss.h"
 #include "torch/script_model.h"
 #include "torch/tensors.h"
 
@@ -172,10 +172,11 @@ void FlatScript::reset_other_buffers() {
 
 ScriptModule::ScriptModule(const Spec& spec, const Task& task) : task_(task) {
   Options options(spec);
-  constexpr std::array<std::string_view, 2> kLosses = {"cross-entropy", "mse"};
+  std::vector<std::string_view> names;
+  for (const LossKind& kind : losses()) names.push_back(kind.name);
   file_ = options.text("file");
   const std::string loss =
-      options.choice("loss", kLosses, task.classes > 0 ? "cross-entropy" : "mse");
+      options.choice("loss", names, task.classes > 0 ? "cross-entropy" : "mse");
   options.done();
   if (loss == "cross-entropy" && task.classes == 0)
     options.refuse("loss", "the data's targets are numbers, not classes; use loss=mse");

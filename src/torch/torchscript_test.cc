@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "learn/learning.h"
-#include "learn/testing.h"
+#include "learn/testing_world.h"
 #include "torch/backend.h"
 #include "torch/reference_model.h"
 #include "torch/script_export.h"
@@ -110,6 +110,28 @@ TEST_F(TorchScript, KeepsRunningStatisticsInTheVector) {
   Vector out(6 * 3);
   model->predict(data.first(6), out);
   EXPECT_TRUE(std::equal(trained.begin(), trained.end(), model->parameters().begin()));
+}
+
+// Weight decay, moments and clipping are of the parameters alone: a buffer in the vector is what
+// the module's forward passes made of it, here with a rate so small that no activation changes.
+TEST_F(TorchScript, NoOptimizerMovesRunningStatistics) {
+  const Task task = testing::images(1, 2, 3);
+  testing::LearningWorld world(task);
+  world.backends = {&torch_backend(), 1};
+  const std::string model = "torchscript:file=" + save_normed(4, 3);
+  const auto trained = [&](const char* training) {
+    world.run(*world.learning(model, training, "cpu").trainer, 2);
+    return world.models[0];
+  };
+  const Vector plain = trained("sgd:lr=1e-30,batch=3,steps=3");
+  EXPECT_NE(plain[12], 0.0f);
+  EXPECT_TRUE(std::isfinite(plain[19]));  // No batch of one, whose variance is none.
+  for (const char* training : {"adamw:lr=1e-30,weight_decay=1,batch=3,steps=3",
+                               "adam:lr=1e-30,weight_decay=1,clip=0.01,batch=3,steps=3",
+                               "sgd:lr=1e-30,momentum=0.9,weight_decay=1,batch=3,steps=3"}) {
+    const Vector other = trained(training);
+    EXPECT_TRUE(std::equal(plain.begin() + 12, plain.end(), other.begin() + 12)) << training;
+  }
 }
 
 TEST_F(TorchScript, RunsThroughTrainerEvaluatorAndExporter) {
