@@ -30,11 +30,35 @@ class BatchReader {
   Vector features_, targets_;
 };
 
+// The same, each image changed a little where that is asked for.
+class AugmentedReader {
+ public:
+  AugmentedReader(const Dataset& dataset, const Task& task, const AugmentOptions& options)
+      : reader_(dataset, task), augment_(options, task), any_(options.any()) {}
+
+  Batch read(std::span<const std::uint32_t> samples, Random random) {
+    const Batch batch = reader_.read(samples);
+    if (!any_) return batch;
+    features_.assign(batch.features.begin(), batch.features.end());
+    const std::size_t width = features_.size() / samples.size();
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      augment_.apply(std::span(features_).subspan(i * width, width), random);
+    return {features_, batch.targets};
+  }
+
+ private:
+  BatchReader reader_;
+  Augment augment_;
+  bool any_;
+  Vector features_;
+};
+
 class CpuTrainer final : public Trainer {
  public:
   explicit CpuTrainer(CpuTrainerParts parts) : parts_(std::move(parts)), workers_(parts_.threads) {
     for (unsigned i = 0; i < workers_.threads(); ++i)
-      per_thread_.push_back({parts_.make_model(), BatchReader(*parts_.train, parts_.task)});
+      per_thread_.push_back({parts_.make_model(),
+                             AugmentedReader(*parts_.train, parts_.task, parts_.training.augment)});
     states_.resize(parts_.node_samples.size());
   }
 
@@ -54,7 +78,7 @@ class CpuTrainer final : public Trainer {
  private:
   struct PerThread {
     std::unique_ptr<NodeModel> model;
-    BatchReader reader;
+    AugmentedReader reader;
   };
 
   void train_one(TrainJob& job, PerThread& own) {
@@ -66,9 +90,11 @@ class CpuTrainer final : public Trainer {
     OptimizerState& state = states_[job.node];
     state.fit(parts_.training, model.trained());
     double loss = 0;
+    std::uint64_t step = 0;
     for (Indices& batch : draw_minibatches(samples.size(), parts_.training, job.random)) {
       for (std::uint32_t& place : batch) place = samples[place];
-      loss += double{descend(model, own.reader.read(batch), state)};
+      const Random random = job.random.fork("augment", step++);
+      loss += double{descend(model, own.reader.read(batch, random), state)};
       ++state.steps;
     }
     model.restore(model.parameters(), job.model);
@@ -178,6 +204,7 @@ std::unique_ptr<Evaluator> make_cpu_evaluator(CpuEvaluatorParts parts) {
 }
 
 void learn_on_cpu(CpuModel model, const LearningOptions& options, Learning& learning) {
+  require_images_to_augment(options.training.augment, model.task);
   learning.trainer = make_cpu_trainer({.initial = std::move(model.initial),
                                        .tensors = std::move(model.tensors),
                                        .make_model = model.make,

@@ -32,21 +32,21 @@ void read_adam(Options& options, TrainingOptions& training) {
 }
 
 constexpr std::array kTrainings = {
-    TrainingKind{
-        .name = "sgd",
-        .usage = "sgd:lr=0.01,batch=8,steps=1,momentum=0,nesterov=no,weight_decay=0,clip=…",
-        .summary = "stochastic gradient descent",
-        .optimizer = OptimizerName::kSgd,
-        .read = read_sgd},
+    TrainingKind{.name = "sgd",
+                 .usage = "sgd:lr=0.01,batch=8,steps=1,momentum=0,nesterov=no,weight_decay=0,clip="
+                          "…,flip=no,crop=0",
+                 .summary = "stochastic gradient descent",
+                 .optimizer = OptimizerName::kSgd,
+                 .read = read_sgd},
     TrainingKind{.name = "adam",
                  .usage = "adam:lr=0.001,batch=8,steps=1,beta1=0.9,beta2=0.999,epsilon=1e-8,"
-                          "weight_decay=0,clip=…",
+                          "weight_decay=0,clip=…,flip=no,crop=0",
                  .summary = "Adam; weight decay is part of the gradient",
                  .optimizer = OptimizerName::kAdam,
                  .read = read_adam},
     TrainingKind{.name = "adamw",
                  .usage = "adamw:lr=0.001,batch=8,steps=1,beta1=0.9,beta2=0.999,epsilon=1e-8,"
-                          "weight_decay=0.01,clip=…",
+                          "weight_decay=0.01,clip=…,flip=no,crop=0",
                  .summary = "Adam with decoupled weight decay",
                  .optimizer = OptimizerName::kAdamW,
                  .read = read_adam},
@@ -75,6 +75,8 @@ TrainingOptions parse_training(std::string_view spec) {
   training.weight_decay = static_cast<float>(options.number("weight_decay", decay, at_least(0)));
   if (options.has("clip")) training.clip = static_cast<float>(options.number("clip", 1, above(0)));
   training.schedule = read_rate_schedule(options, lr);
+  training.augment.flip = options.yes("flip", false);
+  training.augment.crop = static_cast<std::uint32_t>(options.integer("crop", 0, between(0, 1000)));
   options.done();
   return training;
 }
@@ -86,6 +88,8 @@ void require_plain_sgd(const TrainingOptions& training, std::string_view where,
   };
   if (!training.is_sgd()) refuse(trainings()[static_cast<std::size_t>(training.optimizer)].name);
   if (training.nesterov) refuse("nesterov=yes");
+  if (training.augment.flip) refuse("flip=yes");
+  if (training.augment.crop > 0) refuse(fmt::format("crop={}", training.augment.crop));
   if (training.clip > 0) refuse(fmt::format("clip={}", training.clip));
   if (training.schedule.warmup > 0) refuse(fmt::format("warmup={}", training.schedule.warmup));
   if (!training.schedule.constant())

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/spec.h"
+#include "learn/augment.h"
 #include "learn/rate_schedule.h"
 
 namespace tessera {
@@ -32,6 +33,7 @@ struct TrainingOptions {
   float weight_decay = 0;
   float clip = 0;  // The largest norm of a step's gradient; 0: any.
   RateSchedule schedule{};
+  AugmentOptions augment{};
 
   bool is_sgd() const { return optimizer == OptimizerName::kSgd; }
   // How many numbers an optimizer keeps beside each parameter.

@@ -73,6 +73,8 @@ TEST(RequirePlainSgd, NamesTheOptionThePlaceAndTheRemedy) {
             "training: device=cuda knows no nesterov=yes: use device=cpu");
   EXPECT_EQ(refusal(parse_training("sgd:clip=0.5")),
             "training: device=cuda knows no clip=0.5: use device=cpu");
+  EXPECT_EQ(refusal(parse_training("sgd:crop=4")),
+            "training: device=cuda knows no crop=4: use device=cpu");
   EXPECT_EQ(refusal(parse_training("sgd:warmup=9")),
             "training: device=cuda knows no warmup=9: use device=cpu");
   EXPECT_EQ(refusal(parse_training("sgd:schedule=cosine")),
