@@ -117,7 +117,7 @@ class LiveNode final : public RuntimeObserver {
   std::atomic<Round> round{0};
   std::atomic<int> offers_declined{0};
 
-  std::unique_ptr<Node> make(Vector model) const {
+  std::unique_ptr<Node> make(Vector initial) const {
     const Plan plan = read_live_plan({.nodes = std::to_string(kNodes),
                                       .seed = "7",
                                       .model = fmt::format("quadratic:dimension={}", kDimension),
@@ -125,7 +125,7 @@ class LiveNode final : public RuntimeObserver {
                                       .protocol = protocol_,
                                       .rule = rule_,
                                       .codec = "gamma+f32"});
-    return make_node(plan, id_, std::move(model), {});
+    return make_node(plan, id_, std::move(initial), {});
   }
   Quadratic make_trainer() const { return Quadratic({.nodes = kNodes, .dimension = kDimension}); }
 
@@ -136,7 +136,7 @@ class LiveNode final : public RuntimeObserver {
     return {.id = id_,
             .run = roster_run,
             .name = fmt::format("node-{}", id_),
-            .make_node = [this](Vector model) { return make(std::move(model)); },
+            .make_node = [this](Vector initial) { return make(std::move(initial)); },
             .trainer = &trainer_,
             .evaluator = &evaluator_,
             .transport = &transport,
