@@ -177,9 +177,9 @@ void Runner::stop() {
 }
 
 void Runner::show() {
-  std::vector<const PreparedCell*> running;
-  for (const RunningCell& one : running_) running.push_back(one.cell);
-  progress_.show(running);
+  std::vector<const PreparedCell*> cells;
+  for (const RunningCell& one : running_) cells.push_back(one.cell);
+  progress_.show(cells);
 }
 
 SweepEnding Runner::ending() {
