@@ -36,6 +36,15 @@ namespace tessera {
 
 class Archive;
 
+// Where what is saved lies in several processes: each holds some nodes, and one writes it all.
+class Holders {
+ public:
+  virtual ~Holders() = default;
+  virtual bool hold(NodeId node) const = 0;  // Whether this process does.
+  // Called by all of them in the same order. Who writes gets what the node's holder hands in.
+  virtual Bytes bring(NodeId node, Bytes state) = 0;
+};
+
 template <typename T>
 concept HasFields = requires(T& object, Archive& archive) {
   object.fields(archive);
@@ -43,17 +52,23 @@ concept HasFields = requires(T& object, Archive& archive) {
 
 class Archive {
  public:
-  explicit Archive(Bytes& out) : out_(&out) {}
-  explicit Archive(ByteReader& in) : in_(&in) {}
+  // `holders` null: everything is in this process.
+  explicit Archive(Bytes& out, Holders* holders = nullptr) : out_(&out), holders_(holders) {}
+  explicit Archive(ByteReader& in, Holders* holders = nullptr) : in_(&in), holders_(holders) {}
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
   bool loading() const { return in_ != nullptr; }
+  Holders* holders() const { return holders_; }
 
   template <typename... T>
   void operator()(T&... fields) {
     (field(fields), ...);
   }
+
+  // What belongs to a node, with its length before it: those who do not hold the node pass over it.
+  template <typename... T>
+  void of_node(NodeId node, T&... fields);
 
   // A vector whose length both sides know: one of another length is refused.
   void same_length(std::span<float> values, const char* what = "a saved vector") {
@@ -248,12 +263,31 @@ class Archive {
 
   bool fine() const { return why_.empty() && !in_->ran_short(); }
 
-  Bytes* out_ = nullptr;                                     // Not null while writing.
-  ByteReader* in_ = nullptr;                                 // Not null while reading.
+  Bytes* out_ = nullptr;      // Not null while writing.
+  ByteReader* in_ = nullptr;  // Not null while reading.
+  Holders* holders_ = nullptr;
   std::string why_;                                          // Refused, when not empty.
   std::unordered_map<const Bytes*, std::uint64_t> numbers_;  // Buffers written, by their place.
   std::vector<std::shared_ptr<const Bytes>> buffers_;        // Buffers read.
 };
+
+template <typename... T>
+void Archive::of_node(NodeId node, T&... fields) {
+  const bool here = !holders_ || holders_->hold(node);
+  if (!loading()) {
+    Bytes state;
+    Archive own(state);
+    if (here) own(fields...);
+    if (holders_) state = holders_->bring(node, std::move(state));
+    return field(state);
+  }
+  ByteReader in(in_->get_bytes(count(0)));
+  if (!here || !fine()) return;
+  Archive own(in);
+  own(fields...);
+  if (const Result<void> read = own.ok(); !read.ok()) return refuse(read.error().message);
+  require(in.left() == 0, "a node's part is longer than it should be");
+}
 
 inline void Archive::shared(std::shared_ptr<const Bytes>& buffer) {
   if (!loading()) {
@@ -282,14 +316,14 @@ inline void Archive::shared(std::shared_ptr<const Bytes>& buffer) {
 // The whole of an object, to the end of `out`. Writing changes nothing in it: `fields` is not const
 // only because reading goes through the same line.
 template <HasFields T>
-void save_fields(const T& object, Bytes& out) {
-  Archive archive(out);
+void save_fields(const T& object, Bytes& out, Holders* holders = nullptr) {
+  Archive archive(out, holders);
   const_cast<T&>(object).fields(archive);
 }
 
 template <HasFields T>
-Result<void> load_fields(T& object, ByteReader& in) {
-  Archive archive(in);
+Result<void> load_fields(T& object, ByteReader& in, Holders* holders = nullptr) {
+  Archive archive(in, holders);
   object.fields(archive);
   return archive.ok();
 }

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 int first_error = 0;  // Of standard output.
+bool is_silent = false;
 
 void remember(bool written) {
   if (!written && first_error == 0) first_error = errno;
@@ -27,11 +28,17 @@ void prepare_output() {
     if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
+void silence_output(bool silent) {
+  is_silent = silent;
+}
+
 void put_out(std::string_view text) {
+  if (is_silent) return;
   remember(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
 void put_err(std::string_view text) {
+  if (is_silent) return;
   (void)!std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

@@ -19,7 +19,8 @@ void prepare_output();
 
 void put_out(std::string_view text);
 void put_err(std::string_view text);
-void flush_out();  // For lines that someone is waiting for.
+void silence_output(bool silent);  // For one of several processes that speak with one voice.
+void flush_out();                  // For lines that someone is waiting for.
 
 template <typename... Args>
 void print_out(fmt::format_string<Args...> format, Args&&... args) {

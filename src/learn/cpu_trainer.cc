@@ -66,7 +66,7 @@ class CpuTrainer final : public Trainer {
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.tensors; }
   void fields(Archive& archive) override {
-    for (OptimizerState& state : states_) state.fields(parts_.training, archive);
+    for (NodeId id = 0; id < states_.size(); ++id) states_[id].fields(id, parts_.training, archive);
   }
 
   void train(std::span<TrainJob> cohort) override {

@@ -27,10 +27,10 @@ Moments OptimizerState::moments(std::size_t begin, std::size_t count) {
   return {part(first), part(second)};
 }
 
-void OptimizerState::fields(const TrainingOptions& training, Archive& archive) {
-  if (training.counts_steps()) archive(steps);
-  if (training.moments() > 0) archive(first);
-  if (training.moments() > 1) archive(second);
+void OptimizerState::fields(NodeId node, const TrainingOptions& training, Archive& archive) {
+  if (training.counts_steps()) archive.of_node(node, steps);
+  if (training.moments() > 0) archive.of_node(node, first);
+  if (training.moments() > 1) archive.of_node(node, second);
 }
 
 OptimizerStep::OptimizerStep(const TrainingOptions& training, std::uint64_t steps, float scale)

@@ -32,7 +32,7 @@ struct OptimizerState {
 
   void fit(const TrainingOptions& training, std::size_t parameters);
   Moments moments(std::size_t begin, std::size_t count);
-  void fields(const TrainingOptions& training, Archive& archive);
+  void fields(NodeId node, const TrainingOptions& training, Archive& archive);
 };
 
 // One step of one node. The parameters may come in parts, each once.

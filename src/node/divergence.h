@@ -15,6 +15,9 @@ struct Divergence : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Says that training has just made the node's model diverge, after so many rounds.
+[[noreturn]] void throw_divergence(NodeId node, Round done, Instant now);
+
 // Throws Divergence when training has just made the node's model diverge.
 void refuse_divergence(const Node& node, Instant now);
 

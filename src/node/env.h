@@ -20,6 +20,8 @@ namespace tessera {
 struct Payload {
   std::shared_ptr<const Bytes> bytes{};
   std::size_t value_bytes = 0;  // The rest is metadata. Only the accounting looks at it.
+  std::size_t elsewhere = 0;    // Its length, where the bytes lie in another process.
+  std::size_t size() const { return bytes ? bytes->size() : elsewhere; }
   void fields(Archive& archive) {
     archive.shared(bytes);
     archive(value_bytes);

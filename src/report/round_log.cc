@@ -47,7 +47,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
     if (pending.nodes.empty()) pending.nodes = measured_.no_rows();
     pending.nodes[node] = node_row(simulation, due[i], scores[i]);
     if (round == 0) pending.nodes[node].train_loss = kNoLoss;
-    if (measured_.merged_dimension > 0) pending.models.add(models[i]);
+    if (measured_.merged_dimension > 0) pending.models.add(simulation.model_of_any(node));
     if (++pending.nodes_done < measured_.nodes.size()) continue;
     complete(std::move(pending), simulation);
     pending_.erase(round);

@@ -57,7 +57,7 @@ std::optional<MergedFigures> TimeLog::merged(const Simulation& simulation) {
   if (measured_.merged_dimension == 0) return std::nullopt;
   for (const NodeId id : measured_.nodes) {
     if (!simulation.is_up(id)) continue;
-    models.add(simulation.node(id).model());
+    models.add(simulation.model_of_any(id));
     nodes.push_back(id);
   }
   return merged_figures(models, nodes, evaluator_);

@@ -49,6 +49,42 @@ class TimedEvaluator final : public Evaluator {
   double& seconds_;
 };
 
+class BlockEvaluator final : public Evaluator {
+ public:
+  BlockEvaluator(std::unique_ptr<Evaluator> evaluator, const Blocks& blocks)
+      : evaluator_(std::move(evaluator)), blocks_(blocks) {}
+  std::vector<Score> evaluate(std::span<const NodeId> nodes,
+                              std::span<const std::span<const float>> models) override {
+    std::vector<NodeId> mine;
+    std::vector<std::span<const float>> my_models;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!blocks_.hold(nodes[i])) continue;
+      mine.push_back(nodes[i]);
+      my_models.push_back(models[i]);
+    }
+    Bytes told;
+    if (!mine.empty())
+      for (const Score& score : evaluator_->evaluate(mine, my_models)) {
+        ByteWriter(told).put(score.accuracy);
+        ByteWriter(told).put(score.loss);
+      }
+    const std::vector<Bytes> heard = blocks_.gather(told);
+    std::vector<ByteReader> from(heard.begin(), heard.end());
+    std::vector<Score> scores;
+    for (const NodeId node : nodes) {
+      ByteReader& in = from[blocks_.holder(node)];
+      const auto accuracy = in.get<double>(), loss = in.get<double>();
+      scores.push_back({.accuracy = accuracy, .loss = loss});
+    }
+    return scores;
+  }
+  bool own_samples() const override { return evaluator_->own_samples(); }
+
+ private:
+  std::unique_ptr<Evaluator> evaluator_;
+  const Blocks& blocks_;
+};
+
 void flip_labels_of(LoadedData& data, const Partition& partition, std::span<const NodeId> nodes) {
   if (data.task.classes == 0)
     throw std::invalid_argument(fmt::format(
@@ -69,6 +105,11 @@ Learning make_lesson(const Plan& plan, unsigned threads) {
   Partition partition = deal_data(options, data);
   flip_labels_of(data, partition, plan.label_flippers);
   return make_learning(std::move(data), std::move(partition), options);
+}
+
+void divide_evaluation(Learning& lesson, const Blocks& blocks) {
+  if (!blocks.alone())
+    lesson.evaluator = std::make_unique<BlockEvaluator>(std::move(lesson.evaluator), blocks);
 }
 
 void measure(Learning& lesson, LessonTime& time) {

@@ -3,12 +3,17 @@
 
 #include "learn/learning.h"
 #include "run/plan.h"
+#include "sim/blocks.h"
 
 namespace tessera {
 
 // Throws std::invalid_argument for a line that does not fit the data, and std::runtime_error for a
 // file that cannot be used. With 0 threads it takes one per core.
 Learning make_lesson(const Plan& plan, unsigned threads);
+
+// Wraps the evaluator in one that leaves each node to the rank that holds it, and hears the scores
+// of all; `blocks` must outlive it.
+void divide_evaluation(Learning& lesson, const Blocks& blocks);
 
 // Wall time spent in learning, for the summary: what is left of a run is the simulator's own.
 struct LessonTime {

@@ -27,8 +27,10 @@ std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow
 
 }  // namespace
 
-std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads) {
-  SimulationParts parts{.shard = {.nodes = plan.nodes, .trainer = &trainer, .threads = threads}};
+std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads,
+                                            Ranks* ranks) {
+  SimulationParts parts{
+      .shard = {.nodes = plan.nodes, .trainer = &trainer, .threads = threads, .ranks = ranks}};
   parts.shard.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors()](
                               NodeId id) { return make_node(plan, id, initial, tensors); };
   parts.network = make_network(plan);
@@ -40,13 +42,14 @@ std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, 
   return std::make_unique<Simulation>(std::move(parts));
 }
 
-SimulatedRun::SimulatedRun(Plan plan, unsigned threads)
-    : SimulatedRun(plan, make_lesson(plan, threads), threads) {}
+SimulatedRun::SimulatedRun(Plan plan, unsigned threads, Ranks* ranks)
+    : SimulatedRun(plan, make_lesson(plan, threads), threads, ranks) {}
 
-SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads)
+SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads, Ranks* ranks)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
   measure(lesson_, *time_);
-  simulation_ = make_simulation(plan_, *lesson_.trainer, threads);
+  simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks);
+  divide_evaluation(lesson_, simulation_->blocks());
   log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
     if (on_row_) on_row_(row);
   });
@@ -64,7 +67,7 @@ bool SimulatedRun::step() {
 }
 
 void SimulatedRun::finish() {
-  if (!simulation_->finished()) throw std::runtime_error(simulation_->why_stuck());
+  if (!simulation_->finished()) throw Stuck(simulation_->why_stuck());
   log_->finish(*simulation_);
 }
 
@@ -81,6 +84,17 @@ bool SimulatedRun::about_to_end() const {
   const PreparedProtocol& protocol = plan_.protocol.prepared;
   return (protocol.rounds > 0 && simulation_->progress().fastest() + 1 >= protocol.rounds) ||
          simulation_->next() >= protocol.until;
+}
+
+void SimulatedRun::save(Bytes& state) const {
+  save_fields(*this, state, &simulation_->blocks());
+}
+
+Result<void> SimulatedRun::load(ByteReader& state) {
+  const Result<void> loaded = load_fields(*this, state, &simulation_->blocks());
+  const std::string why = simulation_->blocks().first_of(loaded.ok() ? "" : loaded.error().message);
+  if (!why.empty()) return Error{"checkpoint", why};
+  return {};
 }
 
 Summary SimulatedRun::to_end() {
@@ -117,9 +131,14 @@ Summary SimulatedRun::summary() const {
 
 void SimulatedRun::export_models(const std::filesystem::path& folder,
                                  std::string_view formats) const {
-  std::vector<std::span<const float>> models;
-  for (NodeId id = 0; id < plan_.nodes; ++id) models.emplace_back(simulation_->model(id));
-  tessera::export_models(lesson_, models, folder, formats);
+  std::vector<Vector> models;
+  for (NodeId id = 0; id < plan_.nodes; ++id) {
+    Vector model = simulation_->model_of_any(id);
+    if (simulation_->blocks().writes()) models.push_back(std::move(model));
+  }
+  if (!simulation_->blocks().writes()) return;
+  const std::vector<std::span<const float>> views(models.begin(), models.end());
+  tessera::export_models(lesson_, views, folder, formats);
 }
 
 }  // namespace tessera

@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -26,14 +27,22 @@ namespace tessera {
 
 // The plan's nodes and world alone, for those who measure in their own way; the trainer outlives
 // it.
-std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads);
+std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads,
+                                            Ranks* ranks = nullptr);
+
+// Nodes wait for ever for what never comes.
+struct Stuck : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class SimulatedRun {
  public:
   // Loads the plan's data. Throws what make_lesson throws. With 0 threads it takes one per core.
-  explicit SimulatedRun(Plan plan, unsigned threads = 0);
+  // With several ranks it is carried out by all of them together: each has a run of the same plan,
+  // calls the same functions in the same order, and gets the same rows and summary.
+  explicit SimulatedRun(Plan plan, unsigned threads = 0, Ranks* ranks = nullptr);
   // With a trainer and an evaluator of one's own; the plan's lines on learning are left aside.
-  SimulatedRun(Plan plan, Learning lesson, unsigned threads = 0);
+  SimulatedRun(Plan plan, Learning lesson, unsigned threads = 0, Ranks* ranks = nullptr);
   SimulatedRun(const SimulatedRun&) = delete;
   SimulatedRun& operator=(const SimulatedRun&) = delete;
 
@@ -42,11 +51,17 @@ class SimulatedRun {
   // Handles the next instant, and makes the rows that are due before it. False when all is over, or
   // nothing is left to happen; then finish() says which.
   bool step();
-  // After the last step: the last row. Throws std::runtime_error where nodes wait for ever.
+  // After the last step: the last row. Throws Stuck where nodes wait for ever.
   void finish();
 
-  // For checkpoints, between two steps; one that loads was made from the same plan.
-  void fields(Archive& archive) { archive(*simulation_, *lesson_.trainer, *log_); }
+  // Checkpoints, between two steps; one that loads was made from the same plan. What rank 0 saves
+  // can be loaded by any number of ranks.
+  void save(Bytes& state) const;
+  Result<void> load(ByteReader& state);
+
+  // Something that all ranks should do at the same instant (sim/blocks.h).
+  void wish(std::uint8_t wishes) { simulation_->blocks().wish(wishes); }
+  std::uint8_t heard() const { return simulation_->blocks().heard(); }
 
   // After loading what a run saved that was to end sooner, by the plan `before` (run/longer.h).
   // Throws std::runtime_error where some nodes had come to that end.
@@ -61,6 +76,8 @@ class SimulatedRun {
   Summary summary() const;  // Without the program's own times and command.
   // In these formats; see learn/learning.h.
   void export_models(const std::filesystem::path& folder, std::string_view formats = {}) const;
+
+  void fields(Archive& archive) { archive(*simulation_, *lesson_.trainer, *log_); }
 
  private:
   Plan plan_;

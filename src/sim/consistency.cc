@@ -26,14 +26,13 @@ std::string message_fault(const SimulationState& state,
   for (const auto& [at, happening] : agenda)
     if (happening.kind == Happening::Kind::kLanding) {
       if (!state.flights.holds(happening.message)) return "an event waits for no message";
-      all.push_back(
-          {happening.message, state.flights.find(happening.message).payload.bytes->size()});
+      all.push_back({happening.message, state.flights.find(happening.message).payload.size()});
     }
   std::set<const Flight*> seen;
   for (const CarriedMessage& message : all) {
     if (!state.flights.holds(message.id)) return "the network carries a message that nobody sent";
     const Flight& flight = state.flights.find(message.id);
-    if (flight.payload.bytes->size() != message.bytes)
+    if (flight.payload.size() != message.bytes)
       return "the network carries a message of another size";
     if (flight.sent_at > state.now) return "a message was sent at a time to come";
     if (!seen.insert(&flight).second) return "a message is in two places";
@@ -49,9 +48,9 @@ struct Waiting {
 };
 
 std::string node_fault(const SimulationState& state, NodeId id, const Waiting& waiting) {
-  const Node& node = state.shard.node(id);
   const bool up = state.lives.up(id), trains = state.shard.trains(id);
-  if (up && !node.finished() && node.training() != trains)
+  if (up && state.shard.holds(id) && !state.shard.node(id).finished() &&
+      state.shard.node(id).training() != trains)
     return "a node trains and no training is under way, or the other way round";
   if (!up && trains) return "a node that is down trains";
   if (waiting.trained > (trains ? 1 : 0)) return "a training ends that is not under way";

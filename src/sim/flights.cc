@@ -1,7 +1,10 @@
 #include "sim/flights.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "base/hash.h"
 
 namespace tessera {
 namespace {
@@ -11,13 +14,13 @@ constexpr std::size_t kPlacesAhead = 4;
 
 void count(Traffic& traffic, const Payload& payload) {
   ++traffic.messages;
-  traffic.bytes += payload.bytes->size();
+  traffic.bytes += payload.size();
   traffic.value_bytes += payload.value_bytes;
 }
 
 // The values' part of the last `bytes` of a message.
 std::uint64_t values_in(const Payload& payload, std::uint64_t bytes) {
-  const double fraction = static_cast<double>(bytes) / static_cast<double>(payload.bytes->size());
+  const double fraction = static_cast<double>(bytes) / static_cast<double>(payload.size());
   return static_cast<std::uint64_t>(fraction * static_cast<double>(payload.value_bytes));
 }
 
@@ -71,7 +74,7 @@ Payload Flights::land(MessageId id, Instant now, std::uint64_t sender_age_now) {
 void Flights::drop(MessageId id, std::uint64_t bytes_sent) {
   const Flight& lost = find(id);
   MessageCounts& sender = counts_[lost.from];
-  const std::uint64_t bytes = lost.payload.bytes->size();
+  const std::uint64_t bytes = lost.payload.size();
   ++sender.dropped_messages;
   sender.dropped_bytes += bytes;
   if (bytes_sent < bytes) {
@@ -104,25 +107,54 @@ Ledger Flights::ledger() const {
     ledger.delivered += counts.delivered.bytes;
     ledger.dropped += counts.dropped_bytes;
   }
-  for (const Flight& flying : flights_)
-    if (flying.payload.bytes) ledger.on_their_way += flying.payload.bytes->size();
+  for (const Flight& flying : flights_) ledger.on_their_way += flying.payload.size();
   return ledger;
 }
 
 bool Flights::holds(MessageId id) const {
   const std::uint64_t place = id % kPlaces;
-  return place < flights_.size() && flights_[place].payload.bytes && serial_of(id) < serial_;
+  return place < flights_.size() && flights_[place].payload.size() > 0 && serial_of(id) < serial_;
 }
 
 void Flights::prefetch_counts(MessageId id) const {
   const Flight& coming = find(id);
-  prefetch(*coming.payload.bytes);
+  if (coming.payload.bytes) prefetch(*coming.payload.bytes);
   prefetch(counts_[coming.from].delivered);
   prefetch(counts_[coming.to].heard);
 }
 
+void Flights::prefetch_bytes(MessageId id) const {
+  if (const Flight& coming = find(id); coming.payload.bytes)
+    prefetch_at(coming.payload.bytes->data());
+}
+
+// To who writes them, for a while: a message lies with the one who holds its receiver.
+void Flights::bring_messages(Holders& holders) {
+  std::map<std::pair<NodeId, std::uint64_t>, std::shared_ptr<const Bytes>> brought;
+  for (Flight& flight : flights_) {
+    if (flight.payload.size() == 0) continue;
+    const bool here = flight.payload.bytes != nullptr;
+    Bytes bytes = holders.bring(flight.to, here ? *flight.payload.bytes : Bytes());
+    if (here || bytes.empty()) continue;
+    auto& buffer = brought[{flight.from, hash_bytes(bytes, 0)}];  // Many have the same message.
+    if (!buffer) buffer = std::make_shared<const Bytes>(std::move(bytes));
+    flight.payload.bytes = buffer;
+  }
+}
+
+void Flights::let_go_of_others(const Holders& holders) {
+  for (Flight& flight : flights_) {
+    if (flight.payload.size() == 0 || holders.hold(flight.to)) continue;
+    flight.payload.elsewhere = flight.payload.size();
+    flight.payload.bytes = nullptr;
+  }
+}
+
 void Flights::fields(Archive& archive) {
+  Holders* const holders = archive.holders();
+  if (holders && !archive.loading()) bring_messages(*holders);
   archive(serial_, flights_, free_);
+  if (holders) let_go_of_others(*holders);
   for (MessageCounts& counts : counts_) archive(counts);
   if (!archive.loading()) return;
   if (const char* why = fault()) archive.refuse(why);
@@ -133,20 +165,20 @@ const char* Flights::fault() const {
   if (flights_.size() > kPlaces || serial_ >= 1ull << (64 - kPlaceBits))
     return "it holds more messages than a run can";
   for (const Flight& flight : flights_) {
-    if (!flight.payload.bytes) continue;
+    if (flight.payload.size() == 0) continue;
     if (flight.from >= counts_.size() || flight.to >= counts_.size())
       return "it holds a message of a node that does not exist";
-    if (flight.payload.value_bytes > flight.payload.bytes->size() || flight.sent_at < Instant{})
+    if (flight.payload.value_bytes > flight.payload.size() || flight.sent_at < Instant{})
       return "it holds a message that cannot be";
   }
   std::vector<bool> free(flights_.size(), false);
   for (const std::uint32_t place : free_) {
-    if (place >= flights_.size() || flights_[place].payload.bytes || free[place])
+    if (place >= flights_.size() || flights_[place].payload.size() > 0 || free[place])
       return "the messages on their way do not hold together";
     free[place] = true;
   }
   const auto taken = std::count_if(flights_.begin(), flights_.end(),
-                                   [](const Flight& flight) { return flight.payload.bytes; });
+                                   [](const Flight& flight) { return flight.payload.size() > 0; });
   if (static_cast<std::size_t>(taken) + free_.size() != flights_.size())
     return "the messages on their way do not hold together";
   for (const MessageCounts& counts : counts_)

@@ -21,7 +21,7 @@ namespace tessera {
 
 struct alignas(64) Flight {  // In one line of the cache.
   NodeId from = 0, to = 0;
-  Payload payload{};  // No bytes: the place is free.
+  Payload payload{};  // Of no length: the place is free.
   Instant sent_at{};
   std::uint64_t sender_age = 0;
 
@@ -59,7 +59,7 @@ class Flights {
 
   const Flight& find(MessageId id) const {
     const Flight& found = flights_[id % kPlaces];
-    CHECK(found.payload.bytes != nullptr);
+    CHECK(found.payload.size() > 0);
     return found;
   }
   // Whether there is such a message, for ids that come from outside.
@@ -75,11 +75,14 @@ class Flights {
   // Three steps towards a message's bytes, each for when the one before has had time to arrive.
   void prefetch_flight(MessageId id) const { prefetch(flights_[id % kPlaces]); }
   void prefetch_counts(MessageId id) const;
-  void prefetch_bytes(MessageId id) const { prefetch_at(find(id).payload.bytes->data()); }
+  void prefetch_bytes(MessageId id) const;
 
   void fields(Archive& archive);
 
  private:
+  void bring_messages(Holders& holders);
+  void let_go_of_others(const Holders& holders);
+
   // An id is the message's serial number and below it its place in `flights_`, so that ids ascend
   // and a message is found without a search.
   static constexpr unsigned kPlaceBits = 24;

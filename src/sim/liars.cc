@@ -17,14 +17,26 @@ Liars::Liars(const Faults& faults, std::uint32_t nodes, std::shared_ptr<const Gr
             return hostile;
           }(),
           std::move(graph)) {
+  omniscient_ = !faults.hostile().empty() && faults.attack().kind->omniscient;
   for (const NodeId node : faults.hostile())
     liars_.emplace(node, Liar(node, faults.attack(), faults.random()));
 }
 
-void Liars::retell(const Shard& shard, NodeId from, Sends& sends) {
+void Liars::retell(Shard& shard) {
+  if (liars_.empty()) return;
+  const std::span<const NodeId> touched = shard.touched();
+  if (std::none_of(touched.begin(), touched.end(), [&](NodeId id) { return liars_.contains(id); }))
+    return;
+  if (omniscient_) shard.borrow_models();
+  for (std::size_t i = 0; i < touched.size(); ++i)
+    if (shard.holds(touched[i])) retell(shard, touched[i], shard.effects(i));
+  shard.return_models();
+}
+
+void Liars::retell(const Shard& shard, NodeId from, Effects& effects) {
   const auto liar = liars_.find(from);
   if (liar == liars_.end()) return;
-  for (auto& [to, payload] : sends) {
+  for (auto& [to, payload] : effects.sends) {
     const Scene scene{.self = from,
                       .to = to,
                       .neighbours = neighbours_,
@@ -46,7 +58,7 @@ void Liars::mend(NodeId node, Trained& trained) const {
 }
 
 void Liars::fields(Archive& archive) {
-  for (auto& [node, liar] : liars_) archive(liar);
+  for (auto& [node, liar] : liars_) archive.of_node(node, liar);
 }
 
 }  // namespace tessera

@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "attack/liar.h"
 #include "attack/neighbours.h"
 #include "base/archive.h"
-#include "node/env.h"
 #include "sim/faults.h"
 #include "sim/shard.h"
 
@@ -22,17 +19,20 @@ class Liars {
   // `graph` as Neighbours has it.
   Liars(const Faults& faults, std::uint32_t nodes, std::shared_ptr<const Graph> graph);
 
-  // Puts in the place of what a node is about to send what it sends if it is hostile.
-  using Sends = std::vector<std::pair<NodeId, Payload>>;
-  void retell(const Shard& shard, NodeId from, Sends& sends);
+  // Puts in the place of what the nodes just touched are about to send what the hostile ones among
+  // them send.
+  void retell(Shard& shard);
   // A hostile node's model is nobody's loss: where training made it diverge it begins with zeros.
   void mend(NodeId node, Trained& trained) const;
 
   void fields(Archive& archive);
 
  private:
+  void retell(const Shard& shard, NodeId from, Effects& effects);
+
   Neighbours neighbours_;
   std::map<NodeId, Liar> liars_;  // By node.
+  bool omniscient_ = false;       // They look at the honest nodes' models.
 };
 
 }  // namespace tessera

@@ -29,7 +29,10 @@ Instant Lives::keep_snapshot(NodeId node, Bytes state, Instant now) {
 }
 
 void Lives::fields(Archive& archive) {
-  for (Life& life : lives_) archive(life);
+  for (NodeId id = 0; id < lives_.size(); ++id) {
+    archive(lives_[id].number, lives_[id].up);
+    archive.of_node(id, lives_[id].snapshot);
+  }
 }
 
 }  // namespace tessera

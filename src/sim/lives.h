@@ -39,8 +39,7 @@ class Lives {
   struct Life {
     std::uint32_t number = 0;
     bool up = true;
-    Bytes snapshot{};  // Empty: it would come back knowing nothing.
-    void fields(Archive& archive) { archive(number, up, snapshot); }
+    Bytes snapshot{};  // Empty: it would come back knowing nothing. Kept by who holds the node.
   };
 
   const Faults& faults_;

@@ -15,7 +15,8 @@ struct Standing {
   Round rounds = 0;  // Completed.
   std::uint64_t age = 0;
   float loss = 0;  // Of the last training.
-  bool finished = false;
+  bool finished = false, diverged = false;
+  void fields(Archive& archive) { archive(rounds, age, loss, finished, diverged); }
 };
 
 class NodeProgress {

@@ -1,6 +1,7 @@
 #include "sim/shard.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -18,40 +19,112 @@ Result<void> load_node(Node& node, const Bytes& state) {
 }  // namespace
 
 Shard::Shard(ShardParts parts)
-    : make_node_(std::move(parts.make_node)),
+    : blocks_(parts.ranks, parts.nodes),
+      make_node_(std::move(parts.make_node)),
       trainings_(*parts.trainer, parts.nodes),
       workers_(parts.threads) {
   for (NodeId id = 0; id < parts.nodes; ++id) {
-    nodes_.push_back(make_node_(id));
-    CHECK(nodes_.back()->id() == id);
+    nodes_.push_back(blocks_.hold(id) ? make_node_(id) : nullptr);
+    CHECK((!nodes_.back() || nodes_.back()->id() == id));
   }
+  if (!blocks_.alone()) standings_.resize(parts.nodes);
 }
 
+const Node& Shard::node(NodeId id) const {
+  CHECK(holds(id));
+  return *nodes_[id];
+}
+
+std::span<const float> Shard::model(NodeId id) const {
+  if (holds(id)) return nodes_[id]->model();
+  return lent_.empty() ? std::span<const float>() : lent_[id];
+}
+
+Vector Shard::model_of_any(NodeId id) const {
+  if (blocks_.alone()) return nodes_[id]->model();
+  const Bytes told = blocks_.hear(id, bytes_of(model(id)));
+  Vector model(told.size() / sizeof(float));
+  std::memcpy(model.data(), told.data(), told.size());
+  return model;
+}
+
+std::string Shard::waiting_for(NodeId id) const {
+  const std::string mine = holds(id) ? nodes_[id]->waiting_for() : "";
+  return blocks_.first_of(mine);
+}
+
+// The digest goes from rank to rank, and each adds its models.
 std::uint64_t Shard::model_digest() const {
   std::uint64_t digest = 0;
-  for (const auto& node : nodes_)
-    digest = hash_bytes(bytes_of(std::span<const float>(node->model())), digest);
+  for (NodeId id = 0; id < nodes_.size();) {
+    const std::uint32_t rank = blocks_.holder(id);
+    const NodeId first = id;
+    for (; id < nodes_.size() && blocks_.holder(id) == rank; ++id)
+      if (holds(id)) digest = hash_bytes(bytes_of(model(id)), digest);
+    if (blocks_.alone()) continue;
+    const Bytes told = blocks_.hear(first, std::as_bytes(std::span(&digest, 1)));
+    std::memcpy(&digest, told.data(), sizeof digest);
+  }
   return digest;
 }
 
 Node::Counts Shard::refusals() const {
-  Node::Counts all;
+  struct Mine {
+    Node::Counts counts{};
+    void fields(Archive& archive) { archive(counts); }
+  } mine;
   for (const auto& node : nodes_)
-    for (const auto& [reason, count] : node->refusals()) all[reason] += count;
+    if (node)
+      for (const auto& [reason, count] : node->refusals()) mine.counts[reason] += count;
+  if (blocks_.alone()) return mine.counts;
+  Bytes told;
+  save_fields(mine, told);
+  Node::Counts all;
+  for (const Bytes& heard : blocks_.gather(told)) {
+    ByteReader in(heard);
+    CHECK(load_fields(mine, in).ok());
+    for (const auto& [reason, count] : mine.counts) all[reason] += count;
+  }
   return all;
 }
 
 Standing Shard::standing(NodeId id) const {
+  if (!holds(id)) return standings_[id];
   const Node& node = *nodes_[id];
   return {.rounds = node.rounds_done(),
           .age = node.age(),
           .loss = node.last_loss(),
-          .finished = node.finished()};
+          .finished = node.finished(),
+          .diverged = node.diverged()};
 }
 
 void Shard::refuse_divergence(Instant now) const {
   for (const NodeId id : touched_)
-    if (nodes_[id]->diverged()) tessera::refuse_divergence(*nodes_[id], now);
+    if (const Standing standing = this->standing(id); standing.diverged)
+      throw_divergence(id, standing.rounds, now);
+}
+
+void Shard::borrow_models() {
+  if (blocks_.alone()) return;
+  lent_.resize(nodes_.size());
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    Vector model = model_of_any(id);
+    if (!holds(id)) lent_[id] = std::move(model);
+  }
+}
+
+void Shard::tell_effects() {
+  if (blocks_.alone()) return;
+  for (const NodeId id : touched_)
+    if (holds(id)) standings_[id] = standing(id);
+  blocks_.tell(touched_, std::span(effects_).first(touched_.size()), standings_);
+}
+
+void Shard::tell_standings() {
+  if (blocks_.alone()) return;
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    if (holds(id)) standings_[id] = standing(id);
+  blocks_.tell(standings_);
 }
 
 void Shard::handle(std::vector<NodeEvent>& batch, Instant now) {
@@ -59,6 +132,7 @@ void Shard::handle(std::vector<NodeEvent>& batch, Instant now) {
   while (effects_.size() < touched_.size()) effects_.emplace_back();
   const auto handle_one_nodes = [&](std::size_t group) {
     effects_[group].begin(now);
+    if (!holds(touched_[group])) return;
     for (std::size_t i = begins_[group]; i < begins_[group + 1]; ++i)
       nodes_[touched_[group]]->handle(std::move(batch[order_[i] & 0xffffffffu].event),
                                       effects_[group]);
@@ -87,11 +161,13 @@ void Shard::sort_by_node(const std::vector<NodeEvent>& batch) {
 
 Bytes Shard::snapshot(NodeId id) const {
   Bytes state;
+  if (!holds(id)) return state;
   save_fields(*nodes_[id], state);
   return state;
 }
 
 void Shard::renew(NodeId id, const Bytes& snapshot) {
+  if (!holds(id)) return;
   nodes_[id] = make_node_(id);
   if (snapshot.empty()) return;
   const Result<void> loaded = load_node(*nodes_[id], snapshot);
@@ -103,11 +179,12 @@ bool Shard::can_renew(NodeId id, const Bytes& snapshot) const {
 }
 
 void Shard::fields(Archive& archive) {
-  for (const auto& node : nodes_) archive(*node);
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    holds(id) ? archive.of_node(id, *nodes_[id]) : archive.of_node(id);
   archive(trainings_);
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     const Vector* model = trainings_.model(id);
-    archive.require(!model || model->size() == node(id).model().size(),
+    archive.require(!model || !holds(id) || model->size() == node(id).model().size(),
                     "a model in training has another length than this run's");
   }
 }

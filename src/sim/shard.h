@@ -1,10 +1,10 @@
 // Nodes with what belongs to them alone: their states, their trainings, and what they did when they
 // last handled events. Nothing in here knows of time or of networks.
 //
-// A simulation has one shard with all nodes. Spread over several processes it would have one in
-// each, with a block of the nodes; what is outside the shard (clock, network, faults, lives,
-// progress) is small, follows from effects and standings alone, and could be the same in all of
-// them.
+// A simulation that is spread over several ranks has a shard in each, which holds a block of the
+// nodes (blocks.h) and knows of the others what they did and how far they are. What is outside the
+// shard (clock, network, faults, lives, progress) is small, follows from effects and standings
+// alone, and is the same in all ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "base/prefetch.h"
 #include "base/threads.h"
 #include "node/node.h"
+#include "sim/blocks.h"
 #include "sim/effects.h"
 #include "sim/node_progress.h"
 #include "sim/trainings.h"
@@ -34,26 +35,38 @@ struct ShardParts {
   std::uint32_t nodes = 0;
   std::function<std::unique_ptr<Node>(NodeId)> make_node{};
   Trainer* trainer = nullptr;
-  unsigned threads = 1;  // For packing, encoding, merging; 0: one per core.
+  unsigned threads = 1;    // For packing, encoding, merging; 0: one per core.
+  Ranks* ranks = nullptr;  // None: all nodes are held here.
 };
 
 class Shard {
  public:
   explicit Shard(ShardParts parts);
 
-  std::size_t size() const { return nodes_.size(); }
-  const Node& node(NodeId id) const { return *nodes_[id]; }
-  std::span<const float> model(NodeId id) const { return nodes_[id]->model(); }
+  std::size_t size() const { return nodes_.size(); }  // Of all ranks.
+  bool holds(NodeId id) const { return nodes_[id] != nullptr; }
+  Blocks& blocks() { return blocks_; }
+  const Blocks& blocks() const { return blocks_; }
+  const Node& node(NodeId id) const;              // Of one that is held here.
+  std::span<const float> model(NodeId id) const;  // Of one that is held here or lent; else empty.
   Standing standing(NodeId id) const;
-  std::string waiting_for(NodeId id) const { return nodes_[id]->waiting_for(); }
-  Node::Counts refusals() const;       // Of all nodes.
-  std::uint64_t model_digest() const;  // Of all models, in the order of ids.
+  // Of all nodes, and asked by all ranks together.
+  Vector model_of_any(NodeId id) const;
+  std::string waiting_for(NodeId id) const;
+  Node::Counts refusals() const;
+  std::uint64_t model_digest() const;  // Of the models in the order of ids.
 
   // Hands out the events: each node's in their order, different nodes' in parallel. What the nodes
   // do is in effects() afterwards.
   void handle(std::vector<NodeEvent>& batch, Instant now);
   std::span<const NodeId> touched() const { return touched_; }  // Who handled something, ascending.
   Effects& effects(std::size_t i) { return effects_[i]; }       // Of touched()[i].
+  // All ranks together: models that others hold can be asked for, until they are given back.
+  void borrow_models();
+  void return_models() { lent_.clear(); }
+  // All ranks together, before effects and standings of nodes held elsewhere are asked for.
+  void tell_effects();
+  void tell_standings();
   // Throws Divergence when the model of one that was touched has diverged.
   void refuse_divergence(Instant now) const;
 
@@ -67,15 +80,20 @@ class Shard {
   void renew(NodeId id, const Bytes& snapshot);
   bool can_renew(NodeId id, const Bytes& snapshot) const;
 
-  void prefetch_node(NodeId id) const { prefetch(*nodes_[id]); }
+  void prefetch_node(NodeId id) const {
+    if (holds(id)) prefetch(*nodes_[id]);
+  }
 
   void fields(Archive& archive);
 
  private:
   void sort_by_node(const std::vector<NodeEvent>& batch);
 
+  Blocks blocks_;
   std::function<std::unique_ptr<Node>(NodeId)> make_node_;
-  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // None where another rank holds it.
+  std::vector<Standing> standings_;           // By node, where there are several ranks.
+  std::vector<Vector> lent_;                  // By node, while models are lent.
   Trainings trainings_;
   Workers workers_;
   std::vector<NodeId> touched_;

@@ -45,6 +45,8 @@ bool Simulation::step_for(Observer* observer) {
   // A node that crashed just now handles nothing any more.
   std::erase_if(batch_, [&](const NodeEvent& event) { return !lives_.up(event.node); });
   shard_.handle(batch_, now_);
+  liars_.retell(shard_);
+  shard_.tell_effects();
   const std::span<const NodeId> touched = shard_.touched();
   for (std::size_t i = 0; i < touched.size(); ++i) {
     progress_.note(touched[i], shard_.standing(touched[i]));
@@ -79,7 +81,7 @@ void Simulation::arrive(const Receipt& receipt) {
 void Simulation::land(MessageId id) {
   const Flight& landing = flights_.find(id);
   const NodeId from = landing.from, to = landing.to;
-  if (!lives_.up(to)) return flights_.drop(id, landing.payload.bytes->size());
+  if (!lives_.up(to)) return flights_.drop(id, landing.payload.size());
   NodeEvent& landed = batch_.emplace_back();
   landed.node = to;
   landed.event = Arrived{from, flights_.land(id, now_, progress_.age(from))};
@@ -137,7 +139,6 @@ void Simulation::end_training(NodeId node) {
 
 void Simulation::carry_out(NodeId node, Effects& effects) {
   if (effects.forget_unsent) withdraw_all(node);
-  liars_.retell(shard_, node, effects.sends);
   for (auto& [to, payload] : effects.sends) offer(node, to, std::move(payload));
   for (const Duration delay : effects.wakes)
     schedule(node, later(now_, delay), Happening::Kind::kWake);
@@ -151,7 +152,7 @@ void Simulation::carry_out(NodeId node, Effects& effects) {
 
 void Simulation::offer(NodeId from, NodeId to, Payload payload) {
   CHECK(to < node_count());
-  const std::uint64_t bytes = payload.bytes->size();
+  const std::uint64_t bytes = payload.size();
   const MessageId id = flights_.board({.from = from,
                                        .to = to,
                                        .payload = std::move(payload),
@@ -258,9 +259,19 @@ void Simulation::fields(Archive& archive) {
   if (nodes != node_count())
     return archive.refuse("it was saved by a run with another number of nodes");
   archive(now_, shard_, lives_, flights_, *network_, agenda_, progress_, liars_);
-  if (!archive.loading() || !archive.ok().ok()) return;
-  for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, shard_.standing(id));
-  if (std::string why = contradiction(); !why.empty()) archive.refuse(std::move(why));
+  if (archive.loading()) believe(archive);
+}
+
+// What was read, if no rank has found anything wrong with it.
+void Simulation::believe(Archive& archive) {
+  const Result<void> read = archive.ok();
+  std::string why = shard_.blocks().first_of(read.ok() ? "" : read.error().message);
+  if (why.empty()) {
+    shard_.tell_standings();
+    for (NodeId id = 0; id < node_count(); ++id) progress_.note(id, shard_.standing(id));
+    why = shard_.blocks().first_of(contradiction());
+  }
+  if (!why.empty()) archive.refuse(std::move(why));
 }
 
 }  // namespace tessera

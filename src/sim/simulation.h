@@ -6,6 +6,7 @@
 //   agenda  -> batch      what else is due: starts, wakes, ends of trainings, crashes;
 //   shard                 the nodes handle the batch, each its own events in order;
 //   liars                 what hostile nodes are about to send is changed;
+//   blocks                ranks tell each other what their nodes did, where there are several;
 //   effects -> flights, agenda, network    what they did is carried out in the order of their ids;
 //   progress -> observer  who completed a round is told.
 //
@@ -73,8 +74,13 @@ class Simulation {
 
   Instant now() const { return now_; }
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(shard_.size()); }
-  const Node& node(NodeId id) const { return shard_.node(id); }
+  const Node& node(NodeId id) const { return shard_.node(id); }  // One that is held here.
+  // Empty where another rank holds the node.
   std::span<const float> model(NodeId id) const { return shard_.model(id); }
+  // Whoever holds it; asked by all ranks together, as are refusals(), model_digest(), why_stuck().
+  Vector model_of_any(NodeId id) const { return shard_.model_of_any(id); }
+  Blocks& blocks() { return shard_.blocks(); }
+  const Blocks& blocks() const { return shard_.blocks(); }
   bool is_up(NodeId id) const { return lives_.up(id); }
   const Network& network() const { return *network_; }
   const MessageCounts& counts(NodeId id) const { return flights_.counts(id); }
@@ -104,6 +110,7 @@ class Simulation {
   void end_training(NodeId node);
   void carry_out(NodeId node, Effects& effects);
   void tell(Observer* observer);
+  void believe(Archive& archive);
 
   void offer(NodeId from, NodeId to, Payload payload);
   void arrive(const Receipt& receipt);

@@ -24,18 +24,26 @@ void Trainings::compute_all() {
   std::vector<TrainJob> cohort;
   for (NodeId id = 0; id < under_way_.size(); ++id) {
     std::optional<Training>& training = under_way_[id];
-    if (training && !training->computed)
+    if (!training || training->computed) continue;
+    training->computed = true;
+    if (!training->model.empty())
       cohort.push_back({.node = id, .model = training->model, .random = training->random});
   }
-  trainer_.train(cohort);
-  for (const TrainJob& job : cohort) {
-    under_way_[job.node]->loss = job.loss;
-    under_way_[job.node]->computed = true;
-  }
+  if (!cohort.empty()) trainer_.train(cohort);
+  for (const TrainJob& job : cohort) under_way_[job.node]->loss = job.loss;
 }
 
 void Trainings::fields(Archive& archive) {
-  for (std::optional<Training>& training : under_way_) archive(training);
+  for (NodeId id = 0; id < under_way_.size(); ++id) {
+    bool there = under_way_[id].has_value();
+    archive(there);
+    if (archive.loading()) under_way_[id].reset();
+    if (!there) continue;
+    if (archive.loading()) under_way_[id].emplace();
+    Training& training = *under_way_[id];
+    archive(training.computed);
+    archive.of_node(id, training.model, training.random, training.loss);
+  }
 }
 
 }  // namespace tessera

@@ -14,12 +14,10 @@
 namespace tessera {
 
 struct Training {
-  Vector model{};
+  Vector model{};  // Empty where another process has it and trains it.
   Random random{0};
   float loss = 0;
   bool computed = false;
-
-  void fields(Archive& archive) { archive(model, random, loss, computed); }
 };
 
 class Trainings {

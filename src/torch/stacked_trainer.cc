@@ -32,7 +32,7 @@ class StackedTrainer final : public Trainer {
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.model.tensors(); }
   void fields(Archive& archive) override {
-    for (Vector& velocity : velocities_) archive(velocity);
+    for (NodeId id = 0; id < velocities_.size(); ++id) archive.of_node(id, velocities_[id]);
   }
 
   void train(std::span<TrainJob> cohort) override {
