@@ -5,7 +5,7 @@
 #
 #   build  a compiler and what drives it        data   Fashion-MNIST, for the quick start
 #   core   the libraries of the preset core     torch  LibTorch, for the preset release
-#   test   what the tests need beside them
+#   test   what the tests need beside them      cluster  MPI, for one simulation on many machines
 #
 # On Debian 12 this is one call of apt-get, through sudo where we are not root. Elsewhere it looks for
 # the same things, says which it did not find, and stops. TESSERA_SKIP_SETUP=1 takes your word for it.
@@ -51,6 +51,12 @@ test   pybind11-dev           header:pybind11/pybind11.h
 test   python3-dev            -
 test   python3-pip            -
 test   python3-pywt           python:pywt
+test   libopenmpi-dev         header:mpi.h
+test   openmpi-bin            command:mpirun
+test   slurm-wlm              -
+test   munge                  -
+cluster libopenmpi-dev        header:mpi.h
+cluster openmpi-bin           command:mpirun
 torch  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
 torch  libopenblas0-pthread   -
 torch  python3-torch          python:torch

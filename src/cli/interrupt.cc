@@ -1,16 +1,17 @@
 #include "cli/interrupt.h"
 
 #include <csignal>
+#include <cstdlib>
 
 namespace tessera {
 namespace {
 
-volatile std::sig_atomic_t asked_to_stop = 0;
+volatile std::sig_atomic_t asked_to_stop = 0;  // By which signal.
 SecondSignal second_signal = SecondSignal::kChangesNothing;
 void (*call_also)() = nullptr;
 
 void on_signal(int signal) {
-  asked_to_stop = 1;
+  asked_to_stop = signal;
   if (call_also != nullptr) call_also();
   if (second_signal == SecondSignal::kEndsAtOnce) std::signal(signal, SIG_DFL);
 }
@@ -29,6 +30,11 @@ void listen_for(std::initializer_list<int> signals, SecondSignal second, void (*
 
 bool interrupted() {
   return asked_to_stop != 0;
+}
+
+bool asked_by_batch_system() {
+  return asked_to_stop == SIGUSR1 ||
+         (asked_to_stop == SIGTERM && std::getenv("SLURM_JOB_ID") != nullptr);
 }
 
 }  // namespace tessera

@@ -13,5 +13,7 @@ enum class SecondSignal { kEndsAtOnce, kChangesNothing };
 // `also` is called from within the handler, so it may do only what is safe there.
 void listen_for(std::initializer_list<int> signals, SecondSignal second, void (*also)() = nullptr);
 bool interrupted();
+// SIGUSR1, which batch systems send before a time limit, or SIGTERM within a job of Slurm's.
+bool asked_by_batch_system();
 
 }  // namespace tessera

@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/refusals.h"
+#include "cluster/door/door.h"
 
 namespace tessera {
 namespace {
@@ -116,6 +117,9 @@ int with_output(int code) {
 
 int main(int argc, char** argv) {
   tessera::prepare_output();
+  // One simulation speaks with one voice, also when its flags are wrong.
+  if (argc > 1 && argv[1] == std::string_view("sim") && tessera::processes_started_together() > 1)
+    tessera::silence_output(tessera::rank_by_environment() > 0);
   // A round allocates and frees megabytes over and over. By default the allocator gives each piece
   // back to the system and page-faults it in again, which costs a large model more than encoding it
   // does.

@@ -10,13 +10,18 @@
 
 #include "base/files.h"
 #include "base/folder_lock.h"
+#include "base/output.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/sim_run.h"
+#include "cli/together.h"
+#include "cluster/door/door.h"
+#include "node/divergence.h"
 #include "report/metrics.h"
 #include "report/watch.h"
 #include "run/plan.h"
+#include "run/simulated_run.h"
 #include "run/sweep.h"
 
 namespace tessera {
@@ -51,29 +56,40 @@ std::filesystem::path folder_by_default(const SimArguments& arguments) {
   return std::filesystem::path("runs") / (file.empty() ? "experiment" : file.stem());
 }
 
-// A run per seed in a folder of its own, and their mean and spread above them.
-int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
-              const std::filesystem::path& out, const SimArguments& arguments) {
-  (void)read_plan(experiment);  // A slip is answered first, whatever is in the folder.
+void refuse_what_is_there(const std::vector<std::string>& seeds, const std::filesystem::path& out,
+                          const SimArguments& arguments) {
   if (std::filesystem::exists(out / "config.toml"))
     throw std::invalid_argument(
         fmt::format("{} holds a run of one seed; choose another --out for several", out.string()));
+  if (arguments.resume || arguments.overwrite) return;
   std::error_code ignored;
-  if (!arguments.resume && !arguments.overwrite)
-    for (const std::string& seed : seeds)
-      if (std::filesystem::exists(out / ("seed-" + seed), ignored))
-        throw std::invalid_argument(fmt::format(
-            "{}/seed-{} is there already; add --resume, --overwrite, or choose another --out",
-            out.string(), seed));
-  const FolderLock lock(out);
-  std::filesystem::remove(out / "summary.json", ignored);
+  for (const std::string& seed : seeds)
+    if (std::filesystem::exists(out / ("seed-" + seed), ignored))
+      throw std::invalid_argument(fmt::format(
+          "{}/seed-{} is there already; add --resume, --overwrite, or choose another --out",
+          out.string(), seed));
+}
+
+// A run per seed in a folder of its own, and their mean and spread above them.
+int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
+              const std::filesystem::path& out, const SimArguments& arguments) {
+  std::optional<FolderLock> lock;
+  together(arguments.sim.ranks, [&] {
+    (void)read_plan(experiment);  // A slip is answered first, whatever is in the folder.
+    if (!arguments.sim.writes()) return;
+    refuse_what_is_there(seeds, out, arguments);
+    lock.emplace(out);
+    std::error_code ignored;
+    std::filesystem::remove(out / "summary.json", ignored);
+  });
   std::vector<std::string> summaries;
   for (const std::string& seed : seeds) {
     experiment.seed = seed;
-    const auto summary = simulate(experiment, out / ("seed-" + seed), arguments.sim);
-    if (!summary) return kInterrupted;
-    summaries.push_back(*summary);
+    const Simulated done = simulate(experiment, out / ("seed-" + seed), arguments.sim);
+    if (!done.summary) return done.exit_code;
+    summaries.push_back(*done.summary);
   }
+  if (!arguments.sim.writes()) return 0;
   or_throw(write_file(out / "summary.json", bytes_of(combine_summaries(summaries))));
   return 0;
 }
@@ -89,9 +105,33 @@ int run_sim(SimArguments& arguments) {
       !seed.empty() && !seeds.empty())
     throw std::invalid_argument(fmt::format(
         "--seed={} is one run and --seeds={} are several: give one", seed, arguments.seeds));
-  const std::unique_ptr<Watch> watch = start_watch(arguments.watch, out);
+  const std::unique_ptr<Watch> watch =
+      arguments.sim.writes() ? start_watch(arguments.watch, out) : nullptr;
   if (!seeds.empty()) return run_seeds(experiment, seeds, out, arguments);
-  return simulate(experiment, out, arguments.sim) ? 0 : kInterrupted;
+  return simulate(experiment, out, arguments.sim).exit_code;
+}
+
+// As one of several ranks. What goes wrong on all of them alike is for the first to say; a rank
+// that alone cannot go on says so itself, and ends the others, who would wait for it.
+int run_as_rank(SimArguments& arguments, Cluster& cluster) {
+  arguments.sim.ranks = &cluster;
+  if (arguments.sim.threads == 0) arguments.sim.threads = cluster.cores_each();
+  try {
+    return run_sim(arguments);
+  } catch (const std::invalid_argument&) {
+    throw;
+  } catch (const Agreed&) {
+    throw;
+  } catch (const Divergence&) {
+    throw;
+  } catch (const Stuck&) {
+    throw;
+  } catch (const std::exception& error) {
+    silence_output(false);
+    print_err("tessera: rank {} of {}: {}\n", cluster.mine(), cluster.count(), error.what());
+    cluster.abandon(1);
+    return 1;
+  }
 }
 
 }  // namespace
@@ -101,7 +141,9 @@ Action add_sim(CLI::App& parser) {
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
       "Exit codes: 0 done, 1 failed, 2 asked wrongly, 130 stopped by Ctrl-C, SIGTERM or a closed "
-      "terminal,\nwith a checkpoint.\n\n"
+      "terminal,\nwith a checkpoint. SIGUSR1, and SIGTERM within a job of Slurm's: 0, with a "
+      "checkpoint.\nStarted by mpirun or srun as several processes, these carry it out "
+      "together.\n\n"
       "Examples:\n"
       "  tessera sim experiments/fashion/jwins.toml --out=runs/jwins\n"
       "  tessera sim experiments/fashion/divshare.toml --watch\n"
@@ -136,6 +178,8 @@ Action add_sim(CLI::App& parser) {
   parser.add_flag("--quiet", arguments->sim.quiet, "No progress; the summary only");
   return [arguments](const std::string& command_line) {
     arguments->sim.command = command_line;
+    if (const std::unique_ptr<Cluster> cluster = join_cluster())
+      return run_as_rank(*arguments, *cluster);
     return run_sim(*arguments);
   };
 }

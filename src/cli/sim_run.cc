@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/made.h"
 #include "cli/sim_progress.h"
+#include "cli/together.h"
 #include "report/checkpoint_file.h"
 #include "run/longer.h"
 #include "run/simulated_run.h"
@@ -42,34 +43,56 @@ void print_ending(const Summary& summary, const std::filesystem::path& out) {
   print_out("written to {}\n", out.string());
 }
 
+// The newest checkpoint, as the one that writes reads it; its state is empty where there is none.
+RunFolder::Restored read_checkpoint(RunFolder* folder, Ranks* ranks) {
+  RunFolder::Restored restored;
+  together(ranks, [&] {
+    if (folder) restored = folder->read_checkpoint().value_or(RunFolder::Restored{});
+  });
+  for (const std::string& note : restored.notes) print_err("{}\n", note);
+  if (ranks) restored.state = std::move(ranks->gather(restored.state)[0]);
+  return restored;
+}
+
 // From here on the folder is of the longer run, whenever this process ends.
-void lengthen(SimulatedRun& run, const Plan& before, RunFolder& folder, Round saved_at) {
+void lengthen(SimulatedRun& run, const Plan& before, RunFolder* folder, Round saved_at) {
   run.lengthen(before);
   Bytes state;
-  save_fields(run, state);
-  folder.write_checkpoint(saved_at, state);
-  folder.write_config(to_toml(run.plan().experiment));
+  run.save(state);
+  if (!folder) return;
+  folder->write_checkpoint(saved_at, state);
+  folder->write_config(to_toml(run.plan().experiment));
 }
 
 // Continues from the newest checkpoint, where there is one; else begins. `before` is the shorter
 // plan of a run that is to become longer.
-void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& options,
+void begin_or_resume(SimulatedRun& run, RunFolder* folder, const SimOptions& options,
                      const std::optional<Plan>& before) {
   if (options.existing == ExistingRun::kResume) {
-    if (const auto restored = folder.read_checkpoint()) {
-      for (const std::string& note : restored->notes) print_err("{}\n", note);
-      if (!restored->state.empty()) {
-        ByteReader in(restored->state);
-        or_throw(load_fields(run, in), "cannot resume: ");
-        if (before) lengthen(run, *before, folder, restored->round);
-        if (!options.quiet) print_err("resuming after round {}\n", run.simulation().rounds_done());
-        return;
-      }
+    const RunFolder::Restored restored = read_checkpoint(folder, options.ranks);
+    if (!restored.state.empty()) {
+      ByteReader in(restored.state);
+      together(options.ranks, [&] {
+        or_throw(run.load(in), "cannot resume: ");
+        if (before) lengthen(run, *before, folder, restored.round);
+      });
+      if (!options.quiet) print_err("resuming after round {}\n", run.simulation().rounds_done());
+      return;
     }
-    if (before) folder.write_config(to_toml(run.plan().experiment));
-    if (!options.quiet) print_err("no checkpoint in {}: beginning anew\n", folder.path().string());
+    if (before && folder) folder->write_config(to_toml(run.plan().experiment));
+    if (!options.quiet && folder)
+      print_err("no checkpoint in {}: beginning anew\n", folder->path().string());
   }
   run.start();
+}
+
+// What ranks wish for, so that all do it at the same instant: to stop, for whatever reason or
+// because a batch system asks to, which wants to hear that all is well; to write a checkpoint.
+constexpr std::uint8_t kStop = 1, kBatch = 2, kSave = 4;
+
+std::uint8_t wishes_to_stop() {
+  if (!interrupted()) return 0;
+  return asked_by_batch_system() ? kStop | kBatch : kStop;
 }
 
 // Whether a signal came and this is the place to stop: the end of a round where rounds are in
@@ -77,8 +100,8 @@ void begin_or_resume(SimulatedRun& run, RunFolder& folder, const SimOptions& opt
 class StopSign {
  public:
   explicit StopSign(bool by_time) : by_time_(by_time) {}
-  bool says_stop(Round done) {
-    if (!interrupted()) return false;
+  bool says_stop(bool asked, Round done) {
+    if (!asked) return false;
     if (stop_after_ == 0) stop_after_ = done + 1;
     return by_time_ || done >= stop_after_;
   }
@@ -91,7 +114,8 @@ class StopSign {
 // Saves a run between two steps.
 class Saver {
  public:
-  Saver(const SimulatedRun& run, RunFolder& folder, CheckpointEvery every)
+  // No folder: another rank writes, and this one hands in what it holds.
+  Saver(const SimulatedRun& run, RunFolder* folder, CheckpointEvery every)
       : run_(run), folder_(folder), schedule_(every, run.simulation().rounds_done()) {}
 
   void save() {
@@ -99,17 +123,21 @@ class Saver {
     const Round done = run_.simulation().rounds_done();
     Bytes state;
     state.reserve(bytes_before_);
-    save_fields(run_, state);
+    run_.save(state);
     bytes_before_ = state.size();
-    folder_.write_checkpoint(done, state);
+    if (folder_) folder_->write_checkpoint(done, state);
     schedule_.saved(done, watch.seconds());
     since_.restart();
   }
 
+  // For the one that writes to say: clocks differ.
+  bool is_due() const {
+    return folder_ && schedule_.is_due(run_.simulation().rounds_done(), since_.seconds());
+  }
+
   // A disk that is full now may have room in a minute, and the run is worth more than its copy.
-  void save_if_due() {
+  void try_to_save() {
     const Round done = run_.simulation().rounds_done();
-    if (!schedule_.is_due(done, since_.seconds())) return;
     try {
       save();
     } catch (const std::runtime_error& error) {
@@ -121,14 +149,14 @@ class Saver {
 
  private:
   const SimulatedRun& run_;
-  RunFolder& folder_;
+  RunFolder* folder_;
   CheckpointSchedule schedule_;
   Stopwatch since_{};
   std::size_t bytes_before_ = 0;
 };
 
-// To the end, or to where a signal stops it: then false, with a checkpoint written.
-bool run_to_end(SimulatedRun& run, RunFolder& folder, const SimOptions& options) {
+// To the end, or to where a signal stops it: then the exit code, with a checkpoint written.
+std::optional<int> run_to_end(SimulatedRun& run, RunFolder* folder, const SimOptions& options) {
   const Simulation& simulation = run.simulation();
   StopSign stop_sign(run.plan().evaluate.by_time());
   Saver saver(run, folder, options.checkpoint_every);
@@ -139,31 +167,78 @@ bool run_to_end(SimulatedRun& run, RunFolder& folder, const SimOptions& options)
   };
   while (step()) {
     if (simulation.finished()) continue;
-    if (stop_sign.says_stop(simulation.rounds_done())) {
+    run.wish(static_cast<std::uint8_t>(wishes_to_stop() | (saver.is_due() ? kSave : 0)));
+    if (stop_sign.says_stop((run.heard() & kStop) != 0, simulation.rounds_done())) {
       saver.save();
-      return false;
+      return (run.heard() & kBatch) != 0 ? 0 : kInterrupted;
     }
-    if (!kept) saver.save_if_due();
+    if (!kept && (run.heard() & kSave) != 0) saver.try_to_save();
   }
   run.finish();
-  return true;
+  return std::nullopt;
 }
 
-bool carry_out(SimulatedRun& run, RunFolder& folder, const SimOptions& options,
-               const std::optional<Plan>& before) {
+std::optional<int> carry_out(SimulatedRun& run, RunFolder* folder, const SimOptions& options,
+                             const std::optional<Plan>& before) {
   SimProgress progress(run.plan(), options.quiet);
   run.on_row([&](const MetricsRow& row) {
-    folder.append_metrics(to_json_line(row));
+    if (folder) folder->append_metrics(to_json_line(row));
     progress.show(row);
   });
   begin_or_resume(run, folder, options, before);
   progress.begins_at(run.simulation());
-  const bool ended = run_to_end(run, folder, options);
+  const std::optional<int> stopped = run_to_end(run, folder, options);
   progress.end();
-  if (!ended)
+  if (stopped)
     print_err("stopped after round {}; the same command with --resume continues it\n",
               run.simulation().rounds_done());
-  return ended;
+  return stopped;
+}
+
+// What is known before data is loaded.
+struct Prepared {
+  Plan plan{};
+  std::optional<Plan> before{};  // Shorter, of a run that is to become longer.
+  std::string former{};          // Its text.
+  bool over = false;             // It came to its end before.
+  std::string summary{};         // Of one that is over.
+};
+
+// Lines are read before data is loaded: a slip in a flag is answered at once.
+Prepared prepare(const Experiment& experiment, const std::filesystem::path& out,
+                 const SimOptions& options) {
+  Prepared prepared{.plan = read_plan(experiment)};
+  if (!options.writes()) return prepared;
+  const bool resumes = options.existing == ExistingRun::kResume;
+  if (resumes) prepared.before = plan_to_lengthen(out, prepared.plan);
+  if (prepared.before) prepared.former = to_toml(prepared.before->experiment);
+  RunFolder::check(out, to_toml(prepared.plan.experiment), options.existing, prepared.former);
+  const auto finished = RunFolder::finished(out);
+  prepared.over = finished && resumes && !prepared.before;
+  if (prepared.over) prepared.summary = *finished;
+  if (finished && prepared.before && checkpoints_in(out / "checkpoint").empty())
+    throw std::invalid_argument(
+        fmt::format("{} came to its end and left no checkpoint to make it longer from: a run with "
+                    "--keep does; begin anew with --overwrite",
+                    out.string()));
+  return prepared;
+}
+
+// What only the one that writes could see in the folder.
+void hear_from_first(Ranks* ranks, Prepared& prepared) {
+  if (!ranks) return;
+  const Bytes former = std::move(ranks->gather(bytes_of(prepared.former))[0]);
+  prepared.former.assign(reinterpret_cast<const char*>(former.data()), former.size());
+  if (!prepared.former.empty())
+    prepared.before = read_plan(parse_experiment(prepared.former, "config.toml"));
+  prepared.over = as_first_says(ranks, prepared.over);
+}
+
+void announce(const Plan& plan, const SimulatedRun& run, const std::filesystem::path& out,
+              const SimOptions& options) {
+  print_err("{} node{}, {}, into {}{}\n", plan.nodes, plan.nodes == 1 ? "" : "s",
+            run.lesson().description, out.string(),
+            options.ranks ? fmt::format(", by {} ranks", options.ranks->count()) : "");
 }
 
 }  // namespace
@@ -183,48 +258,45 @@ ExistingRun existing_run(bool resume, bool overwrite) {
   return resume ? ExistingRun::kResume : overwrite ? ExistingRun::kOverwrite : ExistingRun::kRefuse;
 }
 
-std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
-                                    const SimOptions& options) {
+Simulated simulate(const Experiment& experiment, const std::filesystem::path& out,
+                   const SimOptions& options) {
   const Stopwatch watch;
-  // Lines are read before data is loaded: a slip in a flag is answered at once.
-  const Plan plan = read_plan(experiment);
-  const std::string config = to_toml(plan.experiment);
-  const bool resumes = options.existing == ExistingRun::kResume;
-  const std::optional<Plan> before = resumes ? plan_to_lengthen(out, plan) : std::nullopt;
-  const std::string former = before ? to_toml(before->experiment) : "";
-  RunFolder::check(out, config, options.existing, former);
-  const auto finished = RunFolder::finished(out);
-  if (finished && resumes && !before) {
+  Prepared prepared;
+  together(options.ranks, [&] { prepared = prepare(experiment, out, options); });
+  hear_from_first(options.ranks, prepared);
+  if (prepared.over) {
     print_out("{} came to its end before; there is nothing to resume\n", out.string());
-    return finished;
+    return {prepared.summary};
   }
-  if (finished && before && checkpoints_in(out / "checkpoint").empty())
-    throw std::invalid_argument(
-        fmt::format("{} came to its end and left no checkpoint to make it longer from: a run with "
-                    "--keep does; begin anew with --overwrite",
-                    out.string()));
-  SimulatedRun run(plan, options.threads);
-  if (options.save_models) (void)chosen_exporters(run.lesson(), options.formats);
-  // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
-  listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
-  RunFolder folder(out, config, options.existing, former);
-  if (!options.quiet)
-    print_err("{} node{}, {}, into {}\n", plan.nodes, plan.nodes == 1 ? "" : "s",
-              run.lesson().description, out.string());
+  const Plan& plan = prepared.plan;
+  std::optional<SimulatedRun> run;
+  std::optional<RunFolder> folder;
+  together(options.ranks, [&] {
+    run.emplace(plan, options.threads, options.ranks);
+    if (options.save_models) (void)chosen_exporters(run->lesson(), options.formats);
+    // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
+    listen_for({SIGINT, SIGTERM, SIGHUP, SIGUSR1}, SecondSignal::kEndsAtOnce);
+    if (options.writes())
+      folder.emplace(out, to_toml(plan.experiment), options.existing, prepared.former);
+  });
+  if (!options.quiet) announce(plan, *run, out, options);
   const Stopwatch loop;
-  if (!carry_out(run, folder, options, before)) return std::nullopt;
-  if (options.save_models) run.export_models(out / "models", options.formats);
-  Summary summary = run.summary();
+  RunFolder* const written = folder ? &*folder : nullptr;
+  if (const auto stopped = carry_out(*run, written, options, prepared.before))
+    return {{}, *stopped};
+  if (options.save_models) run->export_models(out / "models", options.formats);
+  Summary summary = run->summary();
   summary.took.all = watch.seconds();
   summary.took.loop = loop.seconds();
   summary.command = options.command;
   summary.made = made_now();
   const std::string json = to_json(summary);
-  folder.write_summary(json);
+  if (!folder) return {json};
+  folder->write_summary(json);
   // Those by rounds were asked for; those by time are of no use to a run that came to its end.
-  if (options.checkpoint_every.rounds == 0 && !options.keep) folder.remove_checkpoints();
+  if (options.checkpoint_every.rounds == 0 && !options.keep) folder->remove_checkpoints();
   print_ending(summary, out);
-  return json;
+  return {json};
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include "report/metrics.h"
 #include "report/run_folder.h"
 #include "run/experiment.h"
+#include "sim/ranks.h"
 
 namespace tessera {
 
@@ -17,15 +18,22 @@ struct SimOptions {
   CheckpointEvery checkpoint_every{};
   unsigned threads = 0;
   bool quiet = false, save_models = false;
-  bool keep = false;      // Whether it leaves a checkpoint from which it can be made longer.
-  std::string formats{};  // Of the final models, as in "safetensors,npz".
-  std::string command{};  // What was typed.
+  bool keep = false;       // Whether it leaves a checkpoint from which it can be made longer.
+  std::string formats{};   // Of the final models, as in "safetensors,npz".
+  std::string command{};   // What was typed.
+  Ranks* ranks = nullptr;  // None: this process alone.
+  bool writes() const { return !ranks || ranks->mine() == 0; }
 };
 
-// Its summary.json; nothing where a signal stopped it, with a checkpoint written. Throws
+// Its summary.json; nothing where a signal stopped it, with a checkpoint written. With several
+// ranks, all of them do this together, and the first alone writes and speaks. Throws
 // std::invalid_argument for a wrong line and std::runtime_error where it cannot go on.
-std::optional<std::string> simulate(const Experiment& experiment, const std::filesystem::path& out,
-                                    const SimOptions& options);
+struct Simulated {
+  std::optional<std::string> summary{};
+  int exit_code = 0;
+};
+Simulated simulate(const Experiment& experiment, const std::filesystem::path& out,
+                   const SimOptions& options);
 
 void print_merged(const MetricsRow& row);  // A line, where the row has a merged model.
 
