@@ -1,7 +1,10 @@
 // `tessera sim`: a whole network of nodes in virtual time, into a run's folder.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -13,7 +16,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/interrupt.h"
+#include "cli/machine.h"
 #include "cli/sim_run.h"
 #include "cli/together.h"
 #include "cluster/door/door.h"
@@ -111,11 +114,21 @@ int run_sim(SimArguments& arguments) {
   return simulate(experiment, out, arguments.sim).exit_code;
 }
 
+// The ranks on a machine divide its cores and take its GPUs in turn, unless whoever started them
+// has said which are whose.
+void take_part_of_machine(SimArguments& arguments, const Cluster& cluster) {
+  const auto cores = static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  if (arguments.sim.threads == 0)
+    arguments.sim.threads = std::clamp(cores / cluster.count_here(), 1u, cores_allowed());
+  if (const std::vector<std::string> all = gpus(); all.size() > 1)
+    ::setenv("CUDA_VISIBLE_DEVICES", all[cluster.here() % all.size()].c_str(), 1);
+}
+
 // As one of several ranks. What goes wrong on all of them alike is for the first to say; a rank
 // that alone cannot go on says so itself, and ends the others, who would wait for it.
 int run_as_rank(SimArguments& arguments, Cluster& cluster) {
   arguments.sim.ranks = &cluster;
-  if (arguments.sim.threads == 0) arguments.sim.threads = cluster.cores_each();
+  take_part_of_machine(arguments, cluster);
   try {
     return run_sim(arguments);
   } catch (const std::invalid_argument&) {

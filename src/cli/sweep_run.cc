@@ -173,7 +173,7 @@ void Runner::stop() {
   waiting_.clear();
   if (!options_.quiet && !running_.empty())
     print_err("stopping {} cell{}\n", running_.size(), running_.size() == 1 ? "" : "s");
-  for (const RunningCell& one : running_) ::kill(one.pid, SIGTERM);
+  for (const RunningCell& one : running_) ::kill(one.pid, SIGINT);
 }
 
 void Runner::show() {

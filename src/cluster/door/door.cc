@@ -2,18 +2,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
-#include <string>
 #include <string_view>
-#include <thread>
-#include <vector>
-
-#include "base/text.h"
 
 namespace tessera {
 namespace {
@@ -37,25 +30,7 @@ void refuse_without_pmi(std::uint32_t processes) {
       processes));
 }
 
-// With several GPUs on a machine its ranks take them in turn, unless whoever started them has said
-// which: a list of one.
-void choose_gpu(std::uint32_t here) {
-  std::vector<std::string> gpus;
-  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
-    for (const std::string_view gpu : split(visible, ',')) gpus.emplace_back(gpu);
-  } else {
-    while (std::filesystem::exists(fmt::format("/dev/nvidia{}", gpus.size())))
-      gpus.push_back(std::to_string(gpus.size()));
-  }
-  if (gpus.size() > 1) ::setenv("CUDA_VISIBLE_DEVICES", gpus[here % gpus.size()].c_str(), 1);
-}
-
 }  // namespace
-
-unsigned Cluster::cores_each() const {
-  const auto all = static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  return std::max(1u, std::min(std::thread::hardware_concurrency(), all / count_here()));
-}
 
 std::uint32_t processes_started_together() {
   // Open MPI; MPICH and those that follow it; a step of a Slurm job.
@@ -91,7 +66,6 @@ std::unique_ptr<Cluster> join_cluster() {
            fmt::format("MPI sees {} of them. With srun, try --mpi=pmix or --mpi=pmi2 (srun "
                        "--mpi=list shows what there is)",
                        cluster->count()));
-  choose_gpu(cluster->here());
   return cluster;
 }
 

@@ -16,8 +16,6 @@ class Cluster : public Ranks {
   virtual std::uint32_t count_here() const = 0;  // How many these are.
   // Ends all ranks at once, for one that cannot go on while the others wait for it.
   virtual void abandon(int exit_code) = 0;
-
-  unsigned cores_each() const;  // A fair part of the machine's, or fewer where it is so bound.
 };
 
 // How many processes the environment says were started together: by Open MPI, MPICH or Slurm. 1
