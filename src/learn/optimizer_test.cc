@@ -80,8 +80,7 @@ TEST(ClipScale, BringsLongGradientsToTheNormAndLeavesShortOnes) {
 constexpr const char* kLines[] = {
     "sgd:lr=0.02,batch=4,steps=3,momentum=0.9,nesterov=yes,schedule=cosine,length=9,warmup=2",
     "adam:batch=4,steps=3,weight_decay=0.01,clip=0.1",
-    "adamw:batch=4,steps=3,schedule=linear,"
-    "length=9",
+    "adamw:batch=4,steps=3,schedule=linear,length=9",
     "sgd:lr=0.02,batch=4,steps=3,clip=0.5,schedule=step,every=2"};
 
 // A node's steps depend on its own past alone: not on threads, not on who else trains.
