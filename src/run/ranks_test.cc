@@ -61,8 +61,8 @@ std::uint64_t digest_after(SimulatedRun& run, const Bytes& state) {
 }
 
 TEST(Ranks, ACheckpointIsResumedByAnotherNumberOfThem) {
-  for (const auto& [name, experiment] : ranks_matrix()) {
-    const Plan plan = read_plan(experiment);
+  for (const NamedExperiment& one : ranks_matrix()) {
+    const Plan plan = read_plan(one.experiment);
     SimulatedRun whole(plan, 1);
     const std::uint64_t digest = whole.to_end().model_digest;
     Bytes state;
@@ -73,12 +73,12 @@ TEST(Ranks, ACheckpointIsResumedByAnotherNumberOfThem) {
       // Saving takes nothing away from the run that is saved.
       while (run.step()) continue;
       run.finish();
-      EXPECT_EQ(run.simulation().model_digest(), digest) << name;
+      EXPECT_EQ(run.simulation().model_digest(), digest) << one.name;
     });
     for (const std::uint32_t count : {1u, 2u, 4u})
       ThreadRanks(count).run([&](Ranks& ranks) {
         SimulatedRun run(plan, 1, &ranks);
-        EXPECT_EQ(digest_after(run, state), digest) << name << " on " << count;
+        EXPECT_EQ(digest_after(run, state), digest) << one.name << " on " << count;
       });
   }
 }

@@ -56,7 +56,7 @@ std::unique_ptr<Cluster> join_cluster() {
   if (!library) refuse(processes, ::dlerror());
   auto* const open = reinterpret_cast<OpenMpiLibrary*>(::dlsym(library, kOpenMpiLibrary));
   if (!open) refuse(processes, ::dlerror());
-  const MpiLibrary opened = open();
+  const MpiLibrary& opened = *open();
   if (opened.version != std::string_view(TESSERA_VERSION))
     refuse(processes, fmt::format("{} is of version {}, the program of {}", TESSERA_MPI_LIBRARY,
                                   opened.version, TESSERA_VERSION));

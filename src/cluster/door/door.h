@@ -33,7 +33,7 @@ struct MpiLibrary {
   const char* version = nullptr;
   std::unique_ptr<Cluster> (*join)() = nullptr;
 };
-using OpenMpiLibrary = MpiLibrary();
+using OpenMpiLibrary = const MpiLibrary*();
 inline constexpr const char* kOpenMpiLibrary = "tessera_open_mpi_library";
 
 }  // namespace tessera
