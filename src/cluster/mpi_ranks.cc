@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <span>
 #include <thread>
 #include <utility>
@@ -105,7 +104,7 @@ class MpiRanks final : public Cluster {
       ByteReader in(coming[i]);
       heard[i].resize(in.get<std::uint64_t>());
       const std::size_t here = std::min(heard[i].size(), kFirst - 8);
-      std::memcpy(heard[i].data(), coming[i].data() + 8, here);
+      std::copy_n(coming[i].begin() + 8, here, heard[i].begin());
       under_way.receive(std::span(heard[i]).subspan(here), rank);
       under_way.send(told[i].subspan(std::min(told[i].size(), kFirst - 8)), rank);
     }
