@@ -117,13 +117,17 @@ int with_output(int code) {
 
 int main(int argc, char** argv) {
   tessera::prepare_output();
-  // One simulation speaks with one voice, also when its flags are wrong.
-  if (argc > 1 && argv[1] == std::string_view("sim") && tessera::processes_started_together() > 1)
-    tessera::silence_output(tessera::rank_by_environment() > 0);
+  // The ranks of one simulation speak with one voice, also when its flags are wrong, and have one
+  // exit code: mpirun ends the others when one fails, and the first might not have said why.
+  const bool follows = argc > 1 && argv[1] == std::string_view("sim") &&
+                       tessera::processes_started_together() > 1 &&
+                       tessera::rank_by_environment() > 0;
+  tessera::silence_output(follows);
   // A round allocates and frees megabytes over and over. By default the allocator gives each piece
   // back to the system and page-faults it in again, which costs a large model more than encoding it
   // does.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  return tessera::with_output(tessera::run_and_tell(argc, argv));
+  const int code = tessera::with_output(tessera::run_and_tell(argc, argv));
+  return follows ? 0 : code;
 }

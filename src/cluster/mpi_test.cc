@@ -46,7 +46,7 @@ class Mpi : public ::testing::Test {
     return shell(fmt::format("{} {} mpirun -n {} {}", kSurroundings, before, ranks, command));
   }
   int sim(int ranks, const std::string& flags, const std::string& before = "") {
-    return mpirun(ranks, fmt::format("{} sim {} {}", TESSERA_PROGRAM, kToy, flags), before);
+    return mpirun(ranks, fmt::format("{} sim {} {}", TESSERA_PROGRAM, toy_, flags), before);
   }
   std::string said(const char* where) {
     const auto text = read_text_file(root_ / where);
@@ -57,9 +57,9 @@ class Mpi : public ::testing::Test {
     return text.ok() ? nlohmann::json::parse(*text)["model_digest"].get<std::string>() : "none";
   }
 
-  static constexpr const char* kToy =
-      "--model=quadratic:dimension=2000 --nodes=12 --protocol=dpsgd:rounds=150 --sharing=jwins "
-      "--evaluate=every=30 --quiet";
+  std::string toy_ =
+      "--model=quadratic:dimension=2000 --nodes=12 --sharing=jwins --evaluate=every=30 --quiet "
+      "--protocol=dpsgd:rounds=150";
   fs::path root_;
 };
 
@@ -89,7 +89,7 @@ TEST_F(Mpi, TwentyExperimentsEndInTheSameBitsOnAnyNumberOfRanks) {
 }
 
 TEST_F(Mpi, TheProgramSpeaksWithOneVoice) {
-  ASSERT_EQ(shell(fmt::format("{} sim {} --out=alone", TESSERA_PROGRAM, kToy)), 0) << said("err");
+  ASSERT_EQ(shell(fmt::format("{} sim {} --out=alone", TESSERA_PROGRAM, toy_)), 0) << said("err");
   ASSERT_EQ(sim(3, "--out=three"), 0) << said("err");
   EXPECT_EQ(digest("three"), digest("alone"));
   EXPECT_EQ(*read_text_file(root_ / "three/metrics.jsonl"),
@@ -120,6 +120,7 @@ TEST_F(Mpi, KilledItIsResumedByAnotherNumberOfRanks) {
 
 // As Slurm does before a time limit.
 TEST_F(Mpi, ASignalStopsAllRanksWithACheckpoint) {
+  toy_ += "0";  // Long enough for a signal to find it at work.
   ASSERT_EQ(sim(2, "--out=whole"), 0) << said("err");
   int stopped = 0;
   for (int attempt = 1; attempt < 50; ++attempt) {
