@@ -18,7 +18,7 @@ set(TESSERA_PUBLIC_HEADERS
 set(TESSERA_FIND_PACKAGES "")
 set(TESSERA_FIND_LIBRARIES "")
 get_property(folders GLOBAL PROPERTY TESSERA_FOLDERS)
-list(REMOVE_ITEM folders cli python torch)  # The program's own, and what it opens on demand.
+list(REMOVE_ITEM folders cli cluster cluster/door python torch)  # The program's own, and what it opens on demand.
 foreach(folder IN LISTS folders)
   string(REPLACE / _ target tessera_${folder})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
