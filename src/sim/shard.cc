@@ -100,8 +100,8 @@ Standing Shard::standing(NodeId id) const {
 
 void Shard::refuse_divergence(Instant now) const {
   for (const NodeId id : touched_)
-    if (const Standing standing = this->standing(id); standing.diverged)
-      throw_divergence(id, standing.rounds, now);
+    if (holds(id) ? nodes_[id]->diverged() : standings_[id].diverged)
+      throw_divergence(id, standing(id).rounds, now);
 }
 
 void Shard::borrow_models() {
