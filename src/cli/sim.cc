@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/machine.h"
+#include "cli/made.h"
 #include "cli/sim_run.h"
 #include "cli/together.h"
 #include "cluster/door/door.h"
@@ -97,21 +98,35 @@ int run_seeds(Experiment experiment, const std::vector<std::string>& seeds,
   return 0;
 }
 
-int run_sim(SimArguments& arguments) {
+struct Asked {
+  Experiment experiment{};
+  std::filesystem::path out{};
+  std::vector<std::string> seeds{};
+  std::unique_ptr<Watch> watch{};
+};
+
+Asked read_arguments(SimArguments& arguments) {
   arguments.sim.existing = existing_run(arguments.resume, arguments.overwrite);
   if (!arguments.checkpoint_every.empty())
     arguments.sim.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
-  const Experiment experiment = arguments.experiment->resolve();
-  const std::filesystem::path out = folder_by_default(arguments);
-  const std::vector<std::string> seeds = seeds_of(arguments.seeds);
+  Asked asked{.experiment = arguments.experiment->resolve(),
+              .out = folder_by_default(arguments),
+              .seeds = seeds_of(arguments.seeds)};
   if (const std::string& seed = arguments.experiment->flags["seed"];
-      !seed.empty() && !seeds.empty())
+      !seed.empty() && !asked.seeds.empty())
     throw std::invalid_argument(fmt::format(
         "--seed={} is one run and --seeds={} are several: give one", seed, arguments.seeds));
-  const std::unique_ptr<Watch> watch =
-      arguments.sim.writes() ? start_watch(arguments.watch, out) : nullptr;
-  if (!seeds.empty()) return run_seeds(experiment, seeds, out, arguments);
-  return simulate(experiment, out, arguments.sim).exit_code;
+  if (arguments.sim.writes()) asked.watch = start_watch(arguments.watch, asked.out);
+  return asked;
+}
+
+int run_sim(SimArguments& arguments) {
+  Asked asked;
+  together(arguments.sim.ranks, [&] { asked = read_arguments(arguments); });
+  refuse_others(arguments.sim.ranks, fmt::format("{}\n{}\n{}", made_now().version,
+                                                 arguments.sim.command, to_toml(asked.experiment)));
+  if (!asked.seeds.empty()) return run_seeds(asked.experiment, asked.seeds, asked.out, arguments);
+  return simulate(asked.experiment, asked.out, arguments.sim).exit_code;
 }
 
 // The ranks on a machine divide its cores and take its GPUs in turn, unless whoever started them

@@ -40,6 +40,20 @@ void together(Ranks* ranks, Act act) {
   }
 }
 
+// Throws on all ranks where one was given another text than the first: they were not started as
+// one.
+inline void refuse_others(Ranks* ranks, const std::string& given) {
+  if (!ranks) return;
+  const std::vector<Bytes> all = ranks->gather(bytes_of(given));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      throw std::invalid_argument(fmt::format(
+          "rank {} of {} was given another version, experiment or flags than rank 0: processes "
+          "that are started together carry out one simulation; start several one by one (srun -n "
+          "1), or as a sweep",
+          rank, all.size()));
+}
+
 // What the first rank says, on all.
 inline bool as_first_says(Ranks* ranks, bool said) {
   if (!ranks) return said;

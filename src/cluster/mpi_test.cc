@@ -148,5 +148,20 @@ TEST_F(Mpi, ARankThatFailsEndsAllAndSaysWhy) {
   fails_with("--training=sgd:lr=1e30 --protocol=dpsgd:rounds=20", "diverged");
 }
 
+// A script that gives each process something else to do meant several runs, and got one.
+TEST_F(Mpi, RanksThatWereGivenDifferentThingsAreRefused) {
+  const auto one_line = [&](const std::string& script, const std::string& why) {
+    EXPECT_NE(mpirun(2, fmt::format("sh -c '{}'", script)), 0);
+    const std::string err = said("err");
+    EXPECT_NE(err.find(why), err.npos) << err;
+    EXPECT_EQ(err.find("tessera:"), err.rfind("tessera:")) << err;
+  };
+  one_line(
+      fmt::format("{} sim --model=quadratic --seed=$OMPI_COMM_WORLD_RANK --out=x", TESSERA_PROGRAM),
+      "rank 1 of 2 was given another");
+  or_throw(write_file(root_ / "0.toml", bytes_of(std::string("model = \"quadratic\"\n"))));
+  one_line(fmt::format("{} sim $OMPI_COMM_WORLD_RANK.toml --out=x", TESSERA_PROGRAM), "rank 1: ");
+}
+
 }  // namespace
 }  // namespace tessera
