@@ -51,14 +51,19 @@ class FlatModule:
         self.tensors = [value.numel() for value in self._shared.values()]
         self.description = f"{type(module).__name__}, {sum(self.tensors)} parameters, torch {torch.__version__}"
 
-    def get(self):
+    def trained(self):
+        """The parameters that need a gradient, for an optimizer."""
+        return [parameter for parameter in self._module.parameters() if parameter.requires_grad]
+
+    def get(self, out=None):
         with self._torch.no_grad():
             parts = [value.reshape(-1).cpu().numpy() for value in self._values()]
-            return numpy.concatenate(parts)
+            return numpy.concatenate(parts, out=out)
 
     def put(self, flat):
         torch, begin = self._torch, 0
-        whole = torch.from_numpy(flat)
+        # torch has no tensors that may only be read.
+        whole = torch.from_numpy(flat if flat.flags.writeable else flat.copy())
         with torch.no_grad():
             for name, value in zip(self._shared, self._values()):
                 end = begin + value.numel()

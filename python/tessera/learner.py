@@ -4,6 +4,8 @@ import copy
 
 import numpy
 
+from tessera.flat import FlatModule
+
 
 class Learner:
     """What Simulation(learner=...) expects; inherit from it, or be like it.
@@ -58,13 +60,9 @@ class TorchLearner(Learner):
         self._loss, self._make_optimizer, self._accuracy = loss, optimizer, accuracy or _count_right
         self._train, self._test, self._parts = train, test, [numpy.asarray(part) for part in parts]
         self._batch, self._steps, self._test_batch, self._device = batch, steps, test_batch, device
-        self._nodes = {}  # Those that have trained: module and optimizer.
-        shared = _shared(module)
-        if any(parameter.dtype != torch.float32 for parameter in shared):
-            raise ValueError("parameters that are trained must be float32: those of other types are not shared yet")
-        self.tensors = [parameter.numel() for parameter in shared]
-        self.initial = numpy.concatenate([parameter.detach().cpu().numpy().ravel() for parameter in shared])
-        self.description = f"{type(module).__name__}, {len(self.initial)} parameters, torch {torch.__version__}"
+        self._nodes = {}  # Those that have trained: module, its flat form and optimizer.
+        flat = FlatModule(self._module)
+        self.initial, self.tensors, self.description = flat.get(), flat.tensors, flat.description
 
     def train(self, models, nodes, seeds):
         return [self._train_one(*job) for job in zip(models, nodes, seeds)]
@@ -75,8 +73,8 @@ class TorchLearner(Learner):
     def state(self):
         from . import saved
 
-        return saved.dump({node: (_buffers(module), optimizer.state_dict())
-                           for node, (module, optimizer) in self._nodes.items()})
+        return saved.dump({node: (flat.kept(), optimizer.state_dict())
+                           for node, (_, flat, optimizer) in self._nodes.items()})
 
     def set_state(self, state):
         from . import saved
@@ -84,40 +82,22 @@ class TorchLearner(Learner):
         kept = saved.load(state, self._device)
         self._nodes = {}
         for node, (buffers, optimizer_state) in kept.items():
-            module, optimizer = self._of(node)
-            module.load_state_dict(buffers, strict=False)
+            _, flat, optimizer = self._of(node)
+            flat.keep(buffers)
             optimizer.load_state_dict(optimizer_state)
 
     def state_dict(self, flat):
         """A flat model under the module's own names."""
         module = copy.deepcopy(self._module)
-        self._put(flat, module)
+        FlatModule(module).put(flat)
         return module.state_dict()
 
     def _of(self, node):
         if node not in self._nodes:
             module = copy.deepcopy(self._module)
-            self._nodes[node] = (module, self._make_optimizer(_shared(module)))
+            flat = FlatModule(module)
+            self._nodes[node] = (module, flat, self._make_optimizer(flat.trained()))
         return self._nodes[node]
-
-    def _put(self, flat, module):
-        torch, begin = self._torch, 0
-        # torch has no tensors that may only be read, so these are told that they may not; they are only read.
-        whole = torch.from_numpy(flat if flat.flags.writeable else flat.copy())
-        with torch.no_grad():
-            for parameter in _shared(module):
-                end = begin + parameter.numel()
-                parameter.copy_(whole[begin:end].view_as(parameter))
-                begin = end
-
-    def _get(self, module, flat):
-        begin = 0
-        whole = self._torch.from_numpy(flat)
-        with self._torch.no_grad():
-            for parameter in _shared(module):
-                end = begin + parameter.numel()
-                whole[begin:end].copy_(parameter.reshape(-1))
-                begin = end
 
     def _samples(self, dataset, indices):
         pairs = [dataset[int(index)] for index in indices]
@@ -131,8 +111,8 @@ class TorchLearner(Learner):
         return torch.as_tensor(numpy.asarray(values)).to(self._device)
 
     def _train_one(self, flat, node, seed):
-        module, optimizer = self._of(node)
-        self._put(flat, module)
+        module, own, optimizer = self._of(node)
+        own.put(flat)
         module.train()
         draw = numpy.random.Generator(numpy.random.Philox(seed))
         self._torch.manual_seed(seed % 2**63)  # Dropout and the like.
@@ -145,13 +125,13 @@ class TorchLearner(Learner):
             loss.backward()
             optimizer.step()
             total += float(loss.detach())
-        self._get(module, flat)
+        own.get(out=flat)
         return total / self._steps
 
     def _evaluate_one(self, flat, node):
         module = self._nodes[node][0] if node in self._nodes else self._module
         kept = copy.deepcopy(module)
-        self._put(flat, kept)
+        FlatModule(kept).put(flat)
         kept.eval()
         right, loss, count = 0.0, 0.0, len(self._test)
         with self._torch.no_grad():
@@ -161,15 +141,6 @@ class TorchLearner(Learner):
                 right += float(self._accuracy(outputs, targets))
                 loss += float(self._loss(outputs, targets)) * len(targets)
         return right / count, loss / count
-
-
-def _shared(module):
-    return [parameter for parameter in module.parameters() if parameter.requires_grad]
-
-
-def _buffers(module):
-    shared = {name for name, parameter in module.named_parameters() if parameter.requires_grad}
-    return {name: value.clone() for name, value in module.state_dict().items() if name not in shared}
 
 
 def _count_right(outputs, targets):

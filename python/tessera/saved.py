@@ -16,8 +16,11 @@ def dump(tree):
 
 
 def load(saved, device):
-    text, tensors = torch.load(io.BytesIO(saved), map_location=device, weights_only=True)
-    return _tree(json.loads(text), tensors)
+    try:
+        text, tensors = torch.load(io.BytesIO(saved), map_location=device, weights_only=True)
+        return _tree(json.loads(text), tensors)
+    except Exception as error:
+        raise ValueError(f"what a checkpoint holds of torch's state cannot be read: {error}") from error
 
 
 def _plain(tree, tensors):
