@@ -200,8 +200,9 @@ class Partial final : public Sharing {
       if (listed.indices.empty()) continue;
       Share& share = shares.emplace_back();
       share.dimension = dimension_;
-      share.values.reserve(listed.indices.size());
-      for (const std::uint32_t k : listed.indices) share.values.push_back(coefficients[k]);
+      share.values.resize(listed.indices.size());
+      std::transform(listed.indices.begin(), listed.indices.end(), share.values.begin(),
+                     [&](std::uint32_t k) { return coefficients[k]; });
       share.coordinates = std::move(listed);
     }
     return shares;
@@ -209,7 +210,8 @@ class Partial final : public Sharing {
 
   // The coefficients with most untold change; those are told from now on.
   Indices rank(const Vector& coefficients, double fraction) {
-    Vector scores(dimension_);
+    thread_local Vector scores;
+    scores.resize(dimension_);
     switch (options_.accumulate) {
       case Accumulate::kNothing:
         subtract(coefficients, start_, scores);

@@ -26,7 +26,6 @@ struct Path {
   std::array<std::unique_ptr<Sharing>, kNeighbours + 1> sharings{};
   std::array<Vector, kNeighbours + 1> models{};
   std::array<Encoded, kNeighbours + 1> messages{};
-  Vector merged{};
 
   // A common start and a step of training each: weights of a hundredth, changes a tenth of that.
   explicit Path(std::size_t n) : dimension(static_cast<std::uint32_t>(n)) {
@@ -40,7 +39,6 @@ struct Path {
       for (float& v : models[i]) v += 0.001f * static_cast<float>(random.normal());
       tell(i);
     }
-    merged = models[0];
   }
 
   void tell(std::size_t i) {
@@ -48,16 +46,17 @@ struct Path {
     messages[i] = encode({}, shares.front(), codec, {.sender = static_cast<NodeId>(i)}, Random(i));
   }
 
+  // Into the model that was told, as in a round: JWINS transforms it once for both.
   void hear() {
     std::array<Share, kNeighbours> shares;
     std::array<Contribution, kNeighbours> others;
-    const OwnSize own{.norm = std::sqrt(squared_norm(merged)), .parameters = merged.size()};
+    const OwnSize own{.norm = std::sqrt(squared_norm(models[0])), .parameters = dimension};
     for (std::size_t j = 0; j < kNeighbours; ++j) {
       shares[j] = sharings[0]->admit(decode(messages[j + 1].bytes).value().share).value();
       CHECK(doubt(shares[j].values, own).empty());
       others[j] = {1.0f / (kNeighbours + 1), &shares[j]};
     }
-    sharings[0]->merge(merged, others);
+    sharings[0]->merge(models[0], others);
   }
 };
 
