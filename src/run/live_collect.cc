@@ -17,6 +17,7 @@
 #include "report/model_sum.h"
 #include "report/run_log.h"
 #include "run/lesson.h"
+#include "topology/describe.h"
 
 namespace tessera {
 namespace {
@@ -187,7 +188,7 @@ Summary collect(const Plan& plan, std::span<const fs::path> folders,
   summary.nodes = static_cast<std::uint32_t>(folders.size());
   summary.last = rows.back();
   summary.hostile.assign(plan.faults.hostile().begin(), plan.faults.hostile().end());
-  summary.edges = plan.topology->graph(0)->edges();
+  summary.edges = edges_to_draw(*plan.topology->graph(0));
   summary.took.all = options.seconds;
   summary.took.loop = summary.last.seconds;
   summary.command = options.command;

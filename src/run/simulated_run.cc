@@ -6,6 +6,7 @@
 #include "data/class_table.h"
 #include "report/round_log.h"
 #include "report/time_log.h"
+#include "topology/describe.h"
 
 namespace tessera {
 namespace {
@@ -110,7 +111,7 @@ Summary SimulatedRun::summary() const {
                   .nodes = plan_.nodes,
                   .parameters = lesson_.trainer->dimension(),
                   .last = latest.row,
-                  .edges = plan_.topology->graph(0)->edges(),
+                  .edges = edges_to_draw(*plan_.topology->graph(0)),
                   .stragglers = plan_.world->stragglers,
                   .hostile = {plan_.faults.hostile().begin(), plan_.faults.hostile().end()},
                   .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},

@@ -86,4 +86,9 @@ std::string describe(const Topology& topology) {
                      topology.redrawn() ? "; redrawn each round, these are round 0's" : "");
 }
 
+std::vector<Edge> edges_to_draw(const Graph& graph) {
+  constexpr std::size_t kEdgesMax = 100'000;
+  return graph.edge_count() <= kEdgesMax ? graph.edges() : std::vector<Edge>();
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "topology/topology.h"
 
@@ -28,5 +29,9 @@ GraphFigures figures_of(const Graph& graph);
 //   96 nodes, 1 heard in a round at most, 0.875 in the mean; after a cycle of 8 rounds all have the
 //   exact mean
 std::string describe(const Topology& topology);
+
+// For the page of a run: none where there are too many to see any, as among ten thousand nodes that
+// all talk to each other.
+std::vector<Edge> edges_to_draw(const Graph& graph);
 
 }  // namespace tessera

@@ -237,5 +237,12 @@ TEST(Describe, IsOneLine) {
             "2 nodes, 1 edge, 1 peer each, spectral gap 1 (second eigenvalue 0.0000)");
 }
 
+// A complete graph of 10,000 nodes took 9.7 GB to write down.
+TEST(Describe, EdgesAreDrawnWhereThereAreFewEnoughToSee) {
+  EXPECT_EQ(edges_to_draw(full_graph(3)), full_graph(3).edges());
+  EXPECT_EQ(edges_to_draw(full_graph(400)).size(), 79'800u);
+  EXPECT_TRUE(edges_to_draw(full_graph(500)).empty());
+}
+
 }  // namespace
 }  // namespace tessera
