@@ -57,15 +57,19 @@ class FlatModule:
 
     def get(self, out=None):
         with self._torch.no_grad():
-            parts = [value.reshape(-1).cpu().numpy() for value in self._values()]
-            return numpy.concatenate(parts, out=out)
+            parts = [value.reshape(-1) for value in self._values()]
+            if len({part.device for part in parts}) == 1 and parts[0].device.type != "cpu":
+                parts = [self._torch.cat(parts)]  # One copy from there instead of one for each.
+            return numpy.concatenate([part.cpu().numpy() for part in parts], out=out)
 
     def put(self, flat):
         torch, begin = self._torch, 0
         # torch has no tensors that may only be read.
         whole = torch.from_numpy(flat if flat.flags.writeable else flat.copy())
+        values = self._values()
+        whole = whole.to(values[0].device)  # One copy to there instead of one for each.
         with torch.no_grad():
-            for name, value in zip(self._shared, self._values()):
+            for name, value in zip(self._shared, values):
                 end = begin + value.numel()
                 value.copy_(whole[begin:end].view_as(value))
                 if name.endswith("running_var"):
