@@ -1,5 +1,6 @@
 #include "data/datasets.h"
 
+#include "data/cache.h"
 #include "data/sets/cifar10.h"
 #include "data/sets/idx_sets.h"
 #include "data/sets/image_folder.h"
@@ -13,27 +14,28 @@ namespace {
 
 constexpr DatasetKind kDatasets[] = {
     {"synthetic", "synthetic:samples=4000,test=1000,classes=10,shape=1/16/16,noise=1,users=0",
-     "bumps under noise, made up on the spot; needs no file", load_synthetic},
+     "bumps under noise, made up on the spot; needs no file", synthetic_source},
     {"cifar10", "cifar10:dir=data/cifar-10-batches-bin,scale=signed",
-     "60,000 colour images of 10 things, 32 x 32 (binary version)", load_cifar10},
-    {"mnist", "mnist:dir=data/mnist,scale=unit", "70,000 handwritten digits, 28 x 28", load_mnist},
+     "60,000 colour images of 10 things, 32 x 32 (binary version)", cifar10_source},
+    {"mnist", "mnist:dir=data/mnist,scale=unit", "70,000 handwritten digits, 28 x 28",
+     mnist_source},
     {"fashion-mnist", "fashion-mnist:dir=/usr/share/datasets/fashion-mnist,scale=unit",
      "70,000 garments of 10 kinds, 28 x 28 (Debian package dataset-fashion-mnist)",
-     load_fashion_mnist},
+     fashion_mnist_source},
     {"emnist", "emnist:dir=data/emnist,split=balanced,scale=unit",
-     "handwritten digits and letters, 28 x 28, in six splits", load_emnist},
+     "handwritten digits and letters, 28 x 28, in six splits", emnist_source},
     {"idx", "idx:dir=FOLDER,prefix=,classes=0,transposed=no,scale=unit",
-     "any four IDX files of images and labels, gzipped or plain", load_idx},
+     "any four IDX files of images and labels, gzipped or plain", idx_source},
     {"images", "images:dir=FOLDER,size=32,resize=yes,channels=3,test=0.2,seed=1,scale=signed",
-     "your own JPEG or PNG images, a sub-folder per class", load_image_folder},
+     "your own JPEG or PNG images, a sub-folder per class", image_folder_source},
     {"movielens", "movielens:dir=data/ml-latest-small,seed=1",
-     "ratings of films by users, 70% of each user's to train on", load_movielens},
+     "ratings of films by users, 70% of each user's to train on", movielens_source},
     {"femnist", "femnist:dir=data/femnist,scale=unit",
-     "handwritten characters of 62 classes by writer (LEAF)", load_femnist},
+     "handwritten characters of 62 classes by writer (LEAF)", femnist_source},
     {"shakespeare", "shakespeare:dir=data/shakespeare",
-     "80 characters of a role and the one that follows (LEAF)", load_shakespeare},
+     "80 characters of a role and the one that follows (LEAF)", shakespeare_source},
     {"celeba", "celeba:dir=data/celeba,images=FOLDER,resize=no,scale=raw",
-     "faces, 84 x 84, smiling or not, by person (LEAF)", load_celeba},
+     "faces, 84 x 84, smiling or not, by person (LEAF)", celeba_source},
 };
 
 constexpr std::int64_t kAll = 0;
@@ -63,10 +65,12 @@ Result<LoadedData> load_dataset(const Chosen<DatasetKind>& chosen) {
   Options options(chosen.spec);
   const std::size_t limit = limit_option(options, "limit");
   const std::size_t test_limit = limit_option(options, "test_limit");
-  Result<LoadedData> data = chosen.kind->load(options);
-  if (!data) return data;
-  thin(limit, data->train, data->train_users);
-  thin(test_limit, data->test, data->test_users);
+  const DataSource source = chosen.kind->source(options);
+  Result<DecodedData> decoded = decode_once(users_cache(), chosen.spec, source);
+  if (!decoded) return decoded.error();
+  LoadedData data = as_datasets(std::move(*decoded));
+  thin(limit, data.train, data.train_users);
+  thin(test_limit, data.test, data.test_users);
   return data;
 }
 

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/spec.h"
 #include "base/table.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
@@ -20,9 +20,9 @@ struct DatasetKind {
   std::string_view name{};
   std::string_view usage{};
   std::string_view summary{};
-  // Reads its options, calls options.done() and only then touches files, so that a slip in a flag
-  // is answered at once.
-  Result<LoadedData> (*load)(Options& options) = nullptr;
+  // Reads its options, calls options.done() and touches no file, so that a slip in a flag is
+  // answered at once.
+  DataSource (*source)(Options& options) = nullptr;
 };
 
 std::span<const DatasetKind> datasets();

@@ -29,11 +29,10 @@ Result<std::vector<fs::path>> entries_of(const fs::path& folder, Wanted wanted) 
   return found;
 }
 
-std::shared_ptr<const Dataset> scaled(std::size_t width, ByteHalf& half, Normalization scale) {
-  auto raw =
-      std::make_shared<ByteSamples>(width, std::move(half.features), std::move(half.targets));
-  if (scale == Normalization{}) return raw;
-  return std::make_shared<Normalized>(std::move(raw), scale);
+DecodedHalf decoded(ByteHalf half) {
+  return {.bytes = std::move(half.features),
+          .targets = std::move(half.targets),
+          .users = std::move(half.users)};
 }
 
 }  // namespace
@@ -68,16 +67,13 @@ Result<std::vector<fs::path>> folders_in(const fs::path& folder) {
   });
 }
 
-LoadedData image_data(std::string name, Task task, ByteHalf train, ByteHalf test,
-                      Normalization scale) {
-  LoadedData data;
-  data.name = std::move(name);
-  data.train_users = std::move(train.users);
-  data.test_users = std::move(test.users);
-  data.train = scaled(task.features(), train, scale);
-  data.test = scaled(task.features(), test, scale);
-  data.task = std::move(task);
-  return data;
+DecodedData image_data(std::string name, Task task, ByteHalf train, ByteHalf test,
+                       Normalization scale) {
+  return {.name = std::move(name),
+          .task = std::move(task),
+          .scale = scale,
+          .train = decoded(std::move(train)),
+          .test = decoded(std::move(test))};
 }
 
 }  // namespace tessera

@@ -1,11 +1,10 @@
-// Small things every loader needs: errors that name their file, and a LoadedData from two halves.
+// Small things every loader needs: errors that name their file, and a set from two halves.
 #pragma once
 
 #include <filesystem>
 
 #include "base/result.h"
-#include "data/stores.h"
-#include "data/views.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
@@ -28,8 +27,8 @@ Result<std::vector<std::filesystem::path>> files_in(const std::filesystem::path&
 // Where a set has a folder for each half, class or user: its sub-folders, sorted by name.
 Result<std::vector<std::filesystem::path>> folders_in(const std::filesystem::path& folder);
 
-// A set of images in memory, on the scale asked for.
-LoadedData image_data(std::string name, Task task, ByteHalf train, ByteHalf test,
-                      Normalization scale);
+// A set of images, on the scale asked for.
+DecodedData image_data(std::string name, Task task, ByteHalf train, ByteHalf test,
+                       Normalization scale);
 
 }  // namespace tessera

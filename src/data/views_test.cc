@@ -17,7 +17,7 @@ TEST(Stores, GiveBackWhatTheyHold) {
   std::vector<float> x(2);
   EXPECT_EQ(three()->get(1, x), 6);
   EXPECT_EQ(x, (std::vector<float>{1, 2}));
-  const FloatSamples floats(2, {0.5f, -1, 3, 4}, {1, 2});
+  const FloatSamples floats(2, std::vector<float>{0.5f, -1, 3, 4}, std::vector<float>{1, 2});
   EXPECT_EQ(floats.size(), 2u);
   EXPECT_EQ(floats.get(1, x), 2);
   EXPECT_EQ(x, (std::vector<float>{3, 4}));
@@ -25,7 +25,7 @@ TEST(Stores, GiveBackWhatTheyHold) {
 
 TEST(StoresDeath, AnIndexPastTheEndIsOurBug) {
   std::vector<float> x(2);
-  EXPECT_DEATH(three()->get(3, x), "index < targets_.size\\(\\)");
+  EXPECT_DEATH(three()->get(3, x), "index < size\\(\\)");
   EXPECT_DEATH(Subset(three(), {3}), "index < whole_->size\\(\\)");
 }
 

@@ -27,6 +27,25 @@ Result<ByteHalf> read_half(const fs::path& dir, std::span<const std::string_view
   return half;
 }
 
+Result<DecodedData> decode(const fs::path& dir, std::size_t records, const Normalization& scale) {
+  constexpr std::array<std::string_view, 5> kTrain = {"data_batch_1.bin", "data_batch_2.bin",
+                                                      "data_batch_3.bin", "data_batch_4.bin",
+                                                      "data_batch_5.bin"};
+  constexpr std::array<std::string_view, 1> kTest = {"test_batch.bin"};
+  if (const Result<void> there = require_folder(dir, "scripts/get_data.sh cifar10 fetches it");
+      !there)
+    return there.error();
+  Result<ByteHalf> train = read_half(dir, kTrain, records);
+  if (!train) return train.error();
+  Result<ByteHalf> test = read_half(dir, kTest, records);
+  if (!test) return test.error();
+  DecodedData data = image_data("cifar10", {.shape = {3, 32, 32}, .classes = kClasses},
+                                std::move(*train), std::move(*test), scale);
+  data.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
+                      "dog",      "frog",       "horse", "ship", "truck"};
+  return data;
+}
+
 }  // namespace
 
 Result<void> parse_cifar10(ByteSpan file, std::size_t records, ByteHalf& half) {
@@ -45,28 +64,13 @@ Result<void> parse_cifar10(ByteSpan file, std::size_t records, ByteHalf& half) {
   return {};
 }
 
-Result<LoadedData> load_cifar10(Options& options) {
-  constexpr std::array<std::string_view, 5> kTrain = {"data_batch_1.bin", "data_batch_2.bin",
-                                                      "data_batch_3.bin", "data_batch_4.bin",
-                                                      "data_batch_5.bin"};
-  constexpr std::array<std::string_view, 1> kTest = {"test_batch.bin"};
+DataSource cifar10_source(Options& options) {
   const fs::path dir = options.text("dir", "data/cifar-10-batches-bin");
   const auto records =
       static_cast<std::size_t>(options.integer("records", 10'000, between(1, 1'000'000)));
   const Normalization scale = scale_option(options, "signed");
   options.done();
-  if (const Result<void> there = require_folder(dir, "scripts/get_data.sh cifar10 fetches it");
-      !there)
-    return there.error();
-  Result<ByteHalf> train = read_half(dir, kTrain, records);
-  if (!train) return train.error();
-  Result<ByteHalf> test = read_half(dir, kTest, records);
-  if (!test) return test.error();
-  LoadedData data = image_data("cifar10", {.shape = {3, 32, 32}, .classes = kClasses},
-                               std::move(*train), std::move(*test), scale);
-  data.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
-                      "dog",      "frog",       "horse", "ship", "truck"};
-  return data;
+  return {{dir}, [=] { return decode(dir, records, scale); }};
 }
 
 }  // namespace tessera

@@ -5,13 +5,13 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/spec.h"
-#include "data/stores.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
 // Appends the records of one file, of which there must be `records`.
 Result<void> parse_cifar10(ByteSpan file, std::size_t records, ByteHalf& half);
 
-Result<LoadedData> load_cifar10(Options& options);
+DataSource cifar10_source(Options& options);
 
 }  // namespace tessera

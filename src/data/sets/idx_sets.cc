@@ -110,7 +110,7 @@ Result<Images> read_half(const IdxSet& set, std::span<const std::string_view> ha
   return images;
 }
 
-Result<LoadedData> load(std::string_view name, const IdxSet& set) {
+Result<DecodedData> decode(std::string_view name, const IdxSet& set) {
   if (const Result<void> there = require_folder(set.dir, set.remedy); !there) return there.error();
   constexpr std::array<std::string_view, 1> kTrain = {"train"};
   constexpr std::array<std::string_view, 2> kTest = {"t10k", "test"};
@@ -133,29 +133,31 @@ Result<LoadedData> load(std::string_view name, const IdxSet& set) {
 
 }  // namespace
 
-Result<LoadedData> load_mnist(Options& options) {
+DataSource mnist_source(Options& options) {
   const IdxSet set{.dir = options.text("dir", "data/mnist"),
                    .remedy = "scripts/get_data.sh mnist fetches it",
                    .classes = 10,
                    .scale = scale_option(options, "unit")};
   options.done();
-  return load("mnist", set);
+  return {{set.dir}, [=] { return decode("mnist", set); }};
 }
 
-Result<LoadedData> load_fashion_mnist(Options& options) {
+DataSource fashion_mnist_source(Options& options) {
   const IdxSet set{.dir = options.text("dir", "/usr/share/datasets/fashion-mnist"),
                    .remedy = "install the Debian package dataset-fashion-mnist, or give dir=",
                    .classes = 10,
                    .scale = scale_option(options, "unit")};
   options.done();
-  Result<LoadedData> data = load("fashion-mnist", set);
-  if (data)
-    data->class_names = {"t-shirt", "trouser", "pullover", "dress", "coat",
-                         "sandal",  "shirt",   "sneaker",  "bag",   "boot"};
-  return data;
+  return {{set.dir}, [=] {
+            Result<DecodedData> data = decode("fashion-mnist", set);
+            if (data)
+              data->class_names = {"t-shirt", "trouser", "pullover", "dress", "coat",
+                                   "sandal",  "shirt",   "sneaker",  "bag",   "boot"};
+            return data;
+          }};
 }
 
-Result<LoadedData> load_emnist(Options& options) {
+DataSource emnist_source(Options& options) {
   constexpr std::array<std::string_view, 6> kSplits = {"balanced", "byclass", "bymerge",
                                                        "digits",   "letters", "mnist"};
   const std::string split = options.choice("split", kSplits, "balanced");
@@ -165,10 +167,10 @@ Result<LoadedData> load_emnist(Options& options) {
                    .transposed = true,
                    .scale = scale_option(options, "unit")};
   options.done();
-  return load("emnist", set);
+  return {{set.dir}, [=] { return decode("emnist", set); }};
 }
 
-Result<LoadedData> load_idx(Options& options) {
+DataSource idx_source(Options& options) {
   const IdxSet set{
       .dir = options.text("dir"),
       .prefix = options.text("prefix", ""),
@@ -177,7 +179,7 @@ Result<LoadedData> load_idx(Options& options) {
       .transposed = options.yes("transposed", false),
       .scale = scale_option(options, "unit")};
   options.done();
-  return load("idx", set);
+  return {{set.dir}, [=] { return decode("idx", set); }};
 }
 
 }  // namespace tessera

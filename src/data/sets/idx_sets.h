@@ -1,15 +1,14 @@
 // The sets that come as four IDX files: images and labels, training and test.
 #pragma once
 
-#include "base/result.h"
 #include "base/spec.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
-Result<LoadedData> load_mnist(Options& options);
-Result<LoadedData> load_fashion_mnist(Options& options);
-Result<LoadedData> load_emnist(Options& options);
-Result<LoadedData> load_idx(Options& options);
+DataSource mnist_source(Options& options);
+DataSource fashion_mnist_source(Options& options);
+DataSource emnist_source(Options& options);
+DataSource idx_source(Options& options);
 
 }  // namespace tessera

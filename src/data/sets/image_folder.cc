@@ -116,12 +116,7 @@ FolderOptions read_options(Options& options) {
   return read;
 }
 
-}  // namespace
-
-Result<LoadedData> load_image_folder(Options& options) {
-  const FolderOptions wanted = read_options(options);
-  const Normalization scale = scale_option(options, "signed");
-  options.done();
+Result<DecodedData> decode(const FolderOptions& wanted, const Normalization& scale) {
   if (const Result<void> there = require_folder(wanted.dir, "dir= names the folder of classes");
       !there)
     return there.error();
@@ -146,12 +141,21 @@ Result<LoadedData> load_image_folder(Options& options) {
   if (!train_half) return train_half.error();
   Result<ByteHalf> test_half = read_half(std::move(*test), *form);
   if (!test_half) return test_half.error();
-  LoadedData data = image_data("images",
-                               {.shape = {form->channels, form->height, form->width},
-                                .classes = static_cast<std::uint32_t>(names->size())},
-                               std::move(*train_half), std::move(*test_half), scale);
+  DecodedData data = image_data("images",
+                                {.shape = {form->channels, form->height, form->width},
+                                 .classes = static_cast<std::uint32_t>(names->size())},
+                                std::move(*train_half), std::move(*test_half), scale);
   data.class_names = *names;
   return data;
+}
+
+}  // namespace
+
+DataSource image_folder_source(Options& options) {
+  const FolderOptions wanted = read_options(options);
+  const Normalization scale = scale_option(options, "signed");
+  options.done();
+  return {{wanted.dir}, [=] { return decode(wanted, scale); }};
 }
 
 }  // namespace tessera

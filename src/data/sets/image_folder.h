@@ -3,12 +3,11 @@
 // random.
 #pragma once
 
-#include "base/result.h"
 #include "base/spec.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
-Result<LoadedData> load_image_folder(Options& options);
+DataSource image_folder_source(Options& options);
 
 }  // namespace tessera

@@ -111,17 +111,7 @@ Result<void> append_person(const LeafUser& user, const fs::path& images,
   return append_labels(user, 2, half);
 }
 
-}  // namespace
-
-std::optional<std::uint8_t> shakespeare_token(char character) {
-  const std::uint8_t token = kTokens[static_cast<unsigned char>(character)];
-  return token == kUnknown ? std::nullopt : std::optional(token);
-}
-
-Result<LoadedData> load_femnist(Options& options) {
-  const fs::path dir = options.text("dir", "data/femnist");
-  const Normalization scale = scale_option(options, "unit");
-  options.done();
+Result<DecodedData> decode_femnist(const fs::path& dir, const Normalization& scale) {
   Result<LeafHalves> halves = read_leaf(dir, append_writer);
   if (!halves) return halves.error();
   return image_data("femnist",
@@ -129,9 +119,7 @@ Result<LoadedData> load_femnist(Options& options) {
                     std::move(halves->train), std::move(halves->test), scale);
 }
 
-Result<LoadedData> load_shakespeare(Options& options) {
-  const fs::path dir = options.text("dir", "data/shakespeare");
-  options.done();
+Result<DecodedData> decode_shakespeare(const fs::path& dir) {
   Result<LeafHalves> halves = read_leaf(dir, append_role);
   if (!halves) return halves.error();
   return image_data("shakespeare",
@@ -142,15 +130,8 @@ Result<LoadedData> load_shakespeare(Options& options) {
                     std::move(halves->train), std::move(halves->test), {});
 }
 
-Result<LoadedData> load_celeba(Options& options) {
-  const fs::path dir = options.text("dir", "data/celeba");
-  const fs::path images = options.text("images", (dir / "raw" / "img_align_celeba").string());
-  const ImageForm form{.channels = 3,
-                       .height = kCelebaSide,
-                       .width = kCelebaSide,
-                       .resize = options.yes("resize", false)};
-  const Normalization scale = scale_option(options, "raw");
-  options.done();
+Result<DecodedData> decode_celeba(const fs::path& dir, const fs::path& images,
+                                  const ImageForm& form, const Normalization& scale) {
   if (const Result<void> there = require_folder(images, "images= names the folder of images");
       !there)
     return there.error();
@@ -169,10 +150,42 @@ Result<LoadedData> load_celeba(Options& options) {
     if (!pixels) return pixels.error();
     half->features = std::move(*pixels);
   }
-  LoadedData data = image_data("celeba", {.shape = {3, kCelebaSide, kCelebaSide}, .classes = 2},
-                               std::move(halves->train), std::move(halves->test), scale);
+  DecodedData data = image_data("celeba", {.shape = {3, kCelebaSide, kCelebaSide}, .classes = 2},
+                                std::move(halves->train), std::move(halves->test), scale);
   data.class_names = {"serious", "smiling"};
   return data;
+}
+
+}  // namespace
+
+std::optional<std::uint8_t> shakespeare_token(char character) {
+  const std::uint8_t token = kTokens[static_cast<unsigned char>(character)];
+  return token == kUnknown ? std::nullopt : std::optional(token);
+}
+
+DataSource femnist_source(Options& options) {
+  const fs::path dir = options.text("dir", "data/femnist");
+  const Normalization scale = scale_option(options, "unit");
+  options.done();
+  return {{dir}, [=] { return decode_femnist(dir, scale); }};
+}
+
+DataSource shakespeare_source(Options& options) {
+  const fs::path dir = options.text("dir", "data/shakespeare");
+  options.done();
+  return {{dir}, [=] { return decode_shakespeare(dir); }};
+}
+
+DataSource celeba_source(Options& options) {
+  const fs::path dir = options.text("dir", "data/celeba");
+  const fs::path images = options.text("images", (dir / "raw" / "img_align_celeba").string());
+  const ImageForm form{.channels = 3,
+                       .height = kCelebaSide,
+                       .width = kCelebaSide,
+                       .resize = options.yes("resize", false)};
+  const Normalization scale = scale_option(options, "raw");
+  options.done();
+  return {{dir, images}, [=] { return decode_celeba(dir, images, form, scale); }};
 }
 
 }  // namespace tessera

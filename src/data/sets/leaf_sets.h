@@ -9,9 +9,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/spec.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
@@ -21,8 +20,8 @@ inline constexpr std::uint32_t kShakespeareVocabulary = 92;
 // both braces stand in it twice, and the second one counts, as in the Python reference.
 std::optional<std::uint8_t> shakespeare_token(char character);
 
-Result<LoadedData> load_femnist(Options& options);
-Result<LoadedData> load_shakespeare(Options& options);
-Result<LoadedData> load_celeba(Options& options);
+DataSource femnist_source(Options& options);
+DataSource shakespeare_source(Options& options);
+DataSource celeba_source(Options& options);
 
 }  // namespace tessera

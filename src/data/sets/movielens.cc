@@ -73,8 +73,9 @@ struct RatingHalf {
     targets.push_back(rating.stars);
     users.push_back(rating.user);
   }
-  std::shared_ptr<const Dataset> dataset() {
-    return std::make_shared<FloatSamples>(2, std::move(features), std::move(targets));
+  DecodedHalf decoded() && {
+    return {
+        .floats = std::move(features), .targets = std::move(targets), .users = std::move(users)};
   }
 };
 
@@ -89,28 +90,7 @@ void split_user(std::span<const Rating> ratings, Random random, RatingHalf& trai
   for (std::uint32_t i = 0; i < count; ++i) (chosen[i] ? train : test).add(ratings[i]);
 }
 
-}  // namespace
-
-Result<std::vector<Rating>> parse_ratings(std::string_view csv) {
-  const std::string_view first = take_line(csv);
-  if (first != kHeader)
-    return bad_line(1, first, fmt::format("the first line must be {}", kHeader));
-  std::vector<Rating> ratings;
-  for (std::size_t line = 2; !csv.empty(); ++line) {
-    const std::string_view text = take_line(csv);
-    Rating rating;
-    if (const std::string_view why = parse_line(text, rating); !why.empty())
-      return bad_line(line, text, why);
-    ratings.push_back(rating);
-  }
-  if (ratings.empty()) return Error{"empty", "line 2: there are no ratings"};
-  return ratings;
-}
-
-Result<LoadedData> load_movielens(Options& options) {
-  const fs::path dir = options.text("dir", "data/ml-latest-small");
-  const auto seed = static_cast<std::uint64_t>(options.integer("seed", 1, at_least(0)));
-  options.done();
+Result<DecodedData> decode(const fs::path& dir, std::uint64_t seed) {
   if (const Result<void> there = require_folder(dir, "scripts/get_data.sh movielens fetches it");
       !there)
     return there.error();
@@ -134,17 +114,40 @@ Result<LoadedData> load_movielens(Options& options) {
     split_user({begin, end}, root.fork("user", begin->user), train, test);
     begin = end;
   }
-  LoadedData data;
+  DecodedData data;
   data.name = "movielens";
   data.task = {.kind = Task::Kind::kRatings,
                .shape = {2},
                .users = static_cast<std::uint32_t>(users.size()),
                .items = static_cast<std::uint32_t>(films.size())};
-  data.train_users = train.users;
-  data.test_users = test.users;
-  data.train = train.dataset();
-  data.test = test.dataset();
+  data.train = std::move(train).decoded();
+  data.test = std::move(test).decoded();
   return data;
+}
+
+}  // namespace
+
+Result<std::vector<Rating>> parse_ratings(std::string_view csv) {
+  const std::string_view first = take_line(csv);
+  if (first != kHeader)
+    return bad_line(1, first, fmt::format("the first line must be {}", kHeader));
+  std::vector<Rating> ratings;
+  for (std::size_t line = 2; !csv.empty(); ++line) {
+    const std::string_view text = take_line(csv);
+    Rating rating;
+    if (const std::string_view why = parse_line(text, rating); !why.empty())
+      return bad_line(line, text, why);
+    ratings.push_back(rating);
+  }
+  if (ratings.empty()) return Error{"empty", "line 2: there are no ratings"};
+  return ratings;
+}
+
+DataSource movielens_source(Options& options) {
+  const fs::path dir = options.text("dir", "data/ml-latest-small");
+  const auto seed = static_cast<std::uint64_t>(options.integer("seed", 1, at_least(0)));
+  options.done();
+  return {{dir}, [=] { return decode(dir, seed); }};
 }
 
 }  // namespace tessera

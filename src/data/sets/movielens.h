@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/spec.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
@@ -23,6 +23,6 @@ struct Rating {
 // The ids as they are in the file, in its order.
 Result<std::vector<Rating>> parse_ratings(std::string_view csv);
 
-Result<LoadedData> load_movielens(Options& options);
+DataSource movielens_source(Options& options);
 
 }  // namespace tessera

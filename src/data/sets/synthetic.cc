@@ -68,8 +68,8 @@ std::uint32_t draw_class(const Form& form, std::uint32_t user, Random& random) {
   return static_cast<std::uint32_t>(random.below(form.classes));
 }
 
-Half draw_half(const Form& form, std::span<const std::vector<float>> prototypes,
-               std::size_t samples, const Random& root) {
+DecodedHalf draw_half(const Form& form, std::span<const std::vector<float>> prototypes,
+                      std::size_t samples, const Random& root) {
   Half half;
   half.features.resize(samples * form.pixels());
   for (std::size_t i = 0; i < samples; ++i) {
@@ -84,7 +84,9 @@ Half draw_half(const Form& form, std::span<const std::vector<float>> prototypes,
     half.targets.push_back(static_cast<float>(label));
     if (form.users > 0) half.users.push_back(user);
   }
-  return half;
+  return {.floats = std::move(half.features),
+          .targets = std::move(half.targets),
+          .users = std::move(half.users)};
 }
 
 Form read_form(Options& options) {
@@ -110,30 +112,26 @@ Form read_form(Options& options) {
   return form;
 }
 
+DecodedData draw(const Form& form, std::size_t samples, std::size_t tests, std::uint64_t seed) {
+  const Random root = Random(seed).fork("synthetic");
+  std::vector<std::vector<float>> prototypes;
+  for (std::uint32_t i = 0; i < form.classes * form.modes; ++i)
+    prototypes.push_back(prototype(form, root.fork("prototype", i)));
+  return {.name = "synthetic",
+          .task = {.shape = {form.channels, form.height, form.width}, .classes = form.classes},
+          .train = draw_half(form, prototypes, samples, root.fork("train")),
+          .test = draw_half(form, prototypes, tests, root.fork("test"))};
+}
+
 }  // namespace
 
-Result<LoadedData> load_synthetic(Options& options) {
+DataSource synthetic_source(Options& options) {
   const Form form = read_form(options);
   const auto samples = static_cast<std::size_t>(options.integer("samples", 4000, between(1, 1e7)));
   const auto tests = static_cast<std::size_t>(options.integer("test", 1000, between(1, 1e7)));
   const auto seed = static_cast<std::uint64_t>(options.integer("seed", 1, at_least(0)));
   options.done();
-  const Random root = Random(seed).fork("synthetic");
-  std::vector<std::vector<float>> prototypes;
-  for (std::uint32_t i = 0; i < form.classes * form.modes; ++i)
-    prototypes.push_back(prototype(form, root.fork("prototype", i)));
-  Half train = draw_half(form, prototypes, samples, root.fork("train"));
-  Half test = draw_half(form, prototypes, tests, root.fork("test"));
-  LoadedData data;
-  data.name = "synthetic";
-  data.task = {.shape = {form.channels, form.height, form.width}, .classes = form.classes};
-  data.train = std::make_shared<FloatSamples>(form.pixels(), std::move(train.features),
-                                              std::move(train.targets));
-  data.test = std::make_shared<FloatSamples>(form.pixels(), std::move(test.features),
-                                             std::move(test.targets));
-  data.train_users = std::move(train.users);
-  data.test_users = std::move(test.users);
-  return data;
+  return {{}, [=] { return draw(form, samples, tests, seed); }};
 }
 
 }  // namespace tessera

@@ -4,12 +4,11 @@
 // there is something to see within seconds.
 #pragma once
 
-#include "base/result.h"
 #include "base/spec.h"
-#include "data/dataset.h"
+#include "data/decoded.h"
 
 namespace tessera {
 
-Result<LoadedData> load_synthetic(Options& options);
+DataSource synthetic_source(Options& options);
 
 }  // namespace tessera

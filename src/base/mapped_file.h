@@ -1,0 +1,30 @@
+// A whole file as memory, to read. Processes that map one file share its pages. Whoever replaces it
+// renames another into its place, which leaves the pages mapped here as they are; a file that is
+// cut in place would take them away, so only a file is mapped that nobody but its owner, who is
+// also ours, may write to.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace tessera {
+
+class MappedFile {
+ public:
+  // The error of a file that is not there is of kind "missing".
+  static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
+  explicit MappedFile(std::span<std::byte> mapped) : mapped_(mapped) {}
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  ByteSpan bytes() const { return mapped_; }
+
+ private:
+  std::span<std::byte> mapped_;
+};
+
+}  // namespace tessera
