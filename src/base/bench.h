@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@ namespace tessera {
 
 struct BenchOptions {
   std::vector<std::size_t> sizes{89'834, 1'000'000, 10'000'000};  // Floats per vector.
+  std::vector<std::uint32_t> nodes{100, 1'000, 10'000};           // Of a simulation.
   double seconds_per_contender = 0.4;
   bool python = true;  // Compare with PyWavelets and numpy where Python has them.
 };

@@ -72,6 +72,7 @@ constexpr std::array kBenchmarks = {
 struct BenchArguments {
   std::vector<std::string> names{};
   std::vector<std::size_t> sizes{};
+  std::vector<std::uint32_t> nodes{};
   bool quick = false;
   bool no_python = false;
 };
@@ -82,9 +83,11 @@ int run_bench(const BenchArguments& arguments) {
     // Small enough for the test suite: shows that every benchmark runs and verifies, not how fast
     // it is.
     options.sizes = {10'000};
+    options.nodes = {100};
     options.seconds_per_contender = 0.01;
   }
   if (!arguments.sizes.empty()) options.sizes = arguments.sizes;
+  if (!arguments.nodes.empty()) options.nodes = arguments.nodes;
   options.python = !arguments.no_python && !arguments.quick;
   std::vector<const Benchmark*> chosen;
   for (const std::string& name : arguments.names)
@@ -113,6 +116,9 @@ Action add_bench(CLI::App& parser) {
                   "Floats per vector (default: 89834,1000000,10000000)")
       ->delimiter(',')
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 31));
+  parser.add_option("--nodes", arguments->nodes, "Nodes of a simulation (default: 100,1000,10000)")
+      ->delimiter(',')
+      ->check(CLI::Range(10u, 1'000'000u));
   parser.add_flag("--quick", arguments->quick,
                   "Tiny inputs, a second in all: does everything still run?");
   parser.add_flag("--no-python", arguments->no_python, "Leave the Python references out");
@@ -120,6 +126,7 @@ Action add_bench(CLI::App& parser) {
       "Examples:\n"
       "  tessera bench\n"
       "  tessera bench wavelet select --sizes=89834,1000000\n"
+      "  tessera bench simulator --nodes=100000\n"
       "  tessera bench --quick");
   return [arguments](const std::string&) { return run_bench(*arguments); };
 }

@@ -1,6 +1,9 @@
 #include "run/simulation_bench.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
 
 #include "base/stopwatch.h"
 #include "run/toy_world.h"
@@ -10,7 +13,24 @@ namespace {
 
 struct Speed {
   double delivered_per_s = 0, messages_per_node_round = 0;
+  double bytes_per_node = 0;  // Of memory, at most.
 };
+
+// What the program holds; zero where a sanitizer looks after memory.
+std::size_t bytes_held() {
+  const struct mallinfo2 held = ::mallinfo2();
+  return held.uordblks + held.hblkhd;
+}
+
+// Asked for once in a while, because asking takes time itself.
+std::size_t run_and_watch_memory(Simulation& simulation) {
+  constexpr std::uint64_t kSteps = 20'000;
+  std::size_t most = bytes_held();
+  simulation.start();
+  for (std::uint64_t step = 0; simulation.step(); ++step)
+    if (step % kSteps == 0) most = std::max(most, bytes_held());
+  return std::max(most, bytes_held());
+}
 
 // With stragglers, half of the nodes have a fifth of the bandwidth, and two fifths of what is
 // offered are taken back, which costs about as much as delivering them.
@@ -33,14 +53,16 @@ Speed run_divshare(std::uint32_t nodes, const Setting& setting, double virtual_s
   options.codec = "raw32+f32";
   options.network = fmt::format("{}:up=16kB/s,down=16kB/s,latency=1ms,stragglers={},slowdown=5",
                                 setting.network, setting.stragglers ? nodes / 2 : 0);
+  const std::size_t before = bytes_held();
   ToyWorld world(options);
   const CpuStopwatch watch;
-  world.run();
+  const std::size_t most = run_and_watch_memory(*world.simulation);
   const double seconds = watch.seconds();
   double delivered = 0;
   for (NodeId id = 0; id < nodes; ++id)
     delivered += static_cast<double>(world.simulation->counts(id).delivered.messages);
-  return {delivered / seconds, delivered / nodes / virtual_s};
+  return {delivered / seconds, delivered / nodes / virtual_s,
+          static_cast<double>(most - std::min(before, most)) / nodes};
 }
 
 // The same work every time: what differs is what else goes on in the machine's caches.
@@ -53,24 +75,31 @@ Speed best_of(int times, std::uint32_t nodes, const Setting& setting, double vir
   return best;
 }
 
+// Enough rounds for queues to be as long as they get, where that does not take minutes.
+double virtual_seconds(std::uint32_t nodes) {
+  if (nodes <= 1'000) return 10;
+  return nodes <= 10'000 ? 5 : 3;
+}
+
 }  // namespace
 
 void bench_simulator(Bench& bench) {
   bench.section(
       "DivShare, F = 10, J = 6, toy model of 40 coordinates, one thread: delivered messages per "
-      "second of its CPU time, best of 3; one try with 10,000 nodes");
+      "second of its CPU time, best of 3; one try with more than 1,000 nodes; memory per node");
   const bool quick = bench.options().seconds_per_contender < 0.1;
-  const double virtual_s = quick ? 3 : 10;  // Enough rounds for queues to be as long as they get.
   for (const Setting& setting :
        {Setting{"fifo"}, Setting{"fifo", true}, Setting{"links"}, Setting{"links", true}}) {
-    for (const std::uint32_t nodes : {100u, 1'000u, 10'000u}) {
-      if (quick && nodes > 100) continue;
+    for (const std::uint32_t nodes : bench.options().nodes) {
       const Speed speed =
-          best_of(nodes > 1'000 ? 1 : 3, nodes, setting, nodes > 1'000 ? virtual_s / 2 : virtual_s);
+          best_of(nodes > 1'000 ? 1 : 3, nodes, setting, quick ? 3 : virtual_seconds(nodes));
       const std::string name =
           fmt::format("{}{}", setting.network, setting.stragglers ? ", stragglers" : "");
-      bench.say(fmt::format("{:<17} {:>6} nodes  {:>12.0f} messages/s  {:>5.1f} per node and round",
-                            name, nodes, speed.delivered_per_s, speed.messages_per_node_round));
+      bench.say(fmt::format(
+          "{:<17} {:>7} nodes  {:>10.0f} messages/s  {:>5.1f} per node and round  {:>7.1f} KiB a "
+          "node",
+          name, nodes, speed.delivered_per_s, speed.messages_per_node_round,
+          speed.bytes_per_node / 1024));
       if (nodes == 1'000)
         bench.goal(name + ": messages per second at 1,000 nodes", speed.delivered_per_s / 1e6,
                    setting.network == "fifo" ? 1 : 0.1, " M/s");
