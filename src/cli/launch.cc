@@ -22,10 +22,10 @@
 #include "cli/live_nemesis.h"
 #include "cli/live_progress.h"
 #include "cli/live_restarts.h"
-#include "cli/made.h"
 #include "cli/sim_run.h"
 #include "run/live_collect.h"
 #include "run/live_settings.h"
+#include "run/made.h"
 #include "run/plan.h"
 #include "run/sweep.h"
 

@@ -10,8 +10,8 @@
 #include "base/stopwatch.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/made.h"
 #include "run/live_run.h"
+#include "run/made.h"
 
 namespace tessera {
 namespace {

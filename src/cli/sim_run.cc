@@ -10,11 +10,11 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
-#include "cli/made.h"
 #include "cli/sim_progress.h"
 #include "cli/together.h"
 #include "report/checkpoint_file.h"
 #include "run/longer.h"
+#include "run/made.h"
 #include "run/simulated_run.h"
 
 namespace tessera {

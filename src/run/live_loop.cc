@@ -3,6 +3,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "run/made.h"
+
 namespace tessera {
 namespace {
 
@@ -68,7 +70,7 @@ LiveLoop::~LiveLoop() {
 void LiveLoop::start(std::string command) {
   thread_ = std::thread([this, command = std::move(command)] {
     try {
-      end_ = run_->run(command);
+      end_ = run_->run(command, made_now());
     } catch (...) {
       failure_ = std::current_exception();
     }

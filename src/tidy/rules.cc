@@ -91,7 +91,7 @@ bool calls_time(std::string_view line) {
 
 void check_clock(const File& file, const Tree&, Report& report) {
   const bool may = file.path.starts_with("src/live/") || file.path == "src/base/stopwatch.h" ||
-                   file.path == "src/cli/made.cc";
+                   file.path == "src/run/made.cc";
   if (!file.is_cpp() || may) return;
   for (std::size_t i = 0; i < file.code.size(); ++i) {
     bool found = calls_time(file.code[i]);

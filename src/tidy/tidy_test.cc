@@ -150,7 +150,7 @@ std::vector<Sample> good_samples() {
       {"clock", "src/live/a.cc",
        "auto t = std::chrono::steady_"
        "clock::now();\n"},
-      {"clock", "src/cli/made.cc",
+      {"clock", "src/run/made.cc",
        "auto t = std::chrono::system_"
        "clock::now();\n"},
       {"clock", "src/sim/a.cc",

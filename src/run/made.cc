@@ -1,4 +1,4 @@
-#include "cli/made.h"
+#include "run/made.h"
 
 #include <fmt/chrono.h>
 #include <unistd.h>
