@@ -197,16 +197,16 @@ def models(options):
 def measure_models(options, data):
     nodes, steps = (5, 1) if options.quick else (16, 4)
     print(f"\n{nodes} nodes, batch 8, {steps} local step(s) a round")
-    print(f"{'model':12} {'parameters':>10} {'rounds':>6} {'sharing':8} {'steps':6} {'rounds/s':>8} {'training':>9} {'rest':>9} "
-          f"{'MB/node':>8} {'loss':>6} {'accuracy':>8}")
+    print(f"{'model':12} {'parameters':>10} {'rounds':>6} {'sharing':8} {'steps':6} {'rounds/s':>8} {'training':>9} "
+          f"{'rest':>9} {'MB/node':>8} {'loss':>6} {'accuracy':>8}")
     for (name, make, rounds), (sharing, batched) in itertools.product(
             models(options), (("full", False), ("full", True), ("jwins", False), ("jwins", True))):
         torch.manual_seed(1)
         ours = learner(options, make(), 0.05, data, nodes, steps=steps, batched=batched)
         *_, row = simulation(nodes, rounds, learner=ours, sharing=sharing)
         whole, training = ours.seconds_per_round(), ours.seconds_per_cohort()
-        print(f"{name:12} {len(ours.initial):10} {rounds:6} {sharing:8} {'vmap' if batched else 'loop':6} {1 / whole:8.2f} "
-              f"{1e3 * training:6.1f} ms {1e3 * (whole - training):6.1f} ms "
+        print(f"{name:12} {len(ours.initial):10} {rounds:6} {sharing:8} {'vmap' if batched else 'loop':6} "
+              f"{1 / whole:8.2f} {1e3 * training:6.1f} ms {1e3 * (whole - training):6.1f} ms "
               f"{row['bytes_sent_per_node'] / 1e6:8.1f} {row['loss']:6.3f} {row['accuracy']:8.3f}", flush=True)
 
 
@@ -224,10 +224,11 @@ def measure_accuracy(options, data):
                                      training=f"sgd:lr=0.05,batch=8,steps={steps}")
         built_in.append(row["accuracy"])
         torch.manual_seed(seed)
-        *_, row = tessera.Simulation(**lines, seed=seed, learner=learner(options, gn_lenet(), 0.05, data, nodes,
-                                                                         test=data[1], steps=steps))
+        module = learner(options, gn_lenet(), 0.05, data, nodes, test=data[1], steps=steps)
+        *_, row = tessera.Simulation(**lines, seed=seed, learner=module)
         ours.append(row["accuracy"])
-    print(f"\nGN-LeNet on CIFAR-10, {5 * options.records} images, {nodes} nodes, {rounds} rounds of {steps} steps: accuracy")
+    print(f"\nGN-LeNet on CIFAR-10, {5 * options.records} images, {nodes} nodes, {rounds} rounds of {steps} steps: "
+          "accuracy")
     for name, scores in (("built-in", built_in), ("nn.Module", ours)):
         print(f"{name:10} {' '.join(f'{score:.3f}' for score in scores)}  mean {statistics.mean(scores):.3f}, "
               f"deviation {statistics.stdev(scores):.3f}", flush=True)

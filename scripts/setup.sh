@@ -51,6 +51,7 @@ test   pybind11-dev           header:pybind11/pybind11.h
 test   python3-dev            -
 test   python3-pip            -
 test   python3-pywt           python:pywt
+test   mypy                   command:mypy
 test   libopenmpi-dev         header:mpi.h
 test   openmpi-bin            command:mpirun
 test   slurm-wlm              -

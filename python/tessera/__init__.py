@@ -11,7 +11,7 @@ of your own. `kernels` are functions on arrays.
 """
 
 from tessera import kernels
-from tessera._tessera import Share, partition
+from tessera._tessera import Share, made, partition
 from tessera.learner import Learner, TorchLearner
 from tessera.own import Protocol, Sharing
 from tessera.peer import Peer, make_roster
@@ -19,3 +19,4 @@ from tessera.simulation import Simulation, compare, report
 
 __all__ = ["Learner", "Peer", "Protocol", "Share", "Sharing", "Simulation", "TorchLearner", "compare", "kernels",
            "make_roster", "partition", "report"]
+__version__ = made()["version"]

@@ -1,9 +1,14 @@
 """Training of your own: what a simulation calls instead of the built-in models."""
 
+from __future__ import annotations
+
 import copy
 import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from tessera.batched import Batched, signature
 from tessera.flat import FlatModule
@@ -17,23 +22,27 @@ class Learner:
     tensors   how many of its values each tensor has, in order; [] is one tensor
     """
 
+    initial: NDArray[numpy.float32]
     description = "a learner of your own"
-    tensors = []
+    tensors: Sequence[int] = []
 
-    def train(self, models, nodes, seeds):
+    def train(self, models: Sequence[NDArray[numpy.float32]], nodes: Sequence[int],
+              seeds: Sequence[int]) -> Sequence[float]:
         """Local steps for the nodes that start at one instant: changes each models[i], a view of the node's own
         array, in place, and returns their losses. seeds[i] is a number that is the node's and the round's own."""
         raise NotImplementedError
 
-    def evaluate(self, models, nodes):
+    def evaluate(self, models: Sequence[NDArray[numpy.float32]],
+                 nodes: Sequence[int]) -> Sequence[tuple[float, float]]:
         """(accuracy, loss) of each model."""
         raise NotImplementedError
 
-    def state(self):
+    def state(self) -> bytes:
         """What it remembers between calls, as bytes for a checkpoint."""
         return b""
 
-    def set_state(self, state):
+    def set_state(self, state: bytes) -> None:
+        """What state() gave, in a run that goes on from a checkpoint."""
         if state:
             raise ValueError("a state was saved, and this learner keeps none")
 
@@ -58,8 +67,10 @@ class TorchLearner(Learner):
     Shared are the parameters that need a gradient. Buffers, and parameters that do not, stay with their node.
     """
 
-    def __init__(self, module, loss, optimizer, train, test, parts, *, batch=8, steps=1, test_batch=256,
-                 accuracy=None, device="cpu", batched="auto"):
+    def __init__(self, module: Any, loss: Callable[[Any, Any], Any], optimizer: Callable[[list[Any]], Any], train: Any,
+                 test: Any, parts: Sequence[Any], *, batch: int = 8, steps: int = 1, test_batch: int = 256,
+                 accuracy: Callable[[Any, Any], Any] | None = None, device: str = "cpu",
+                 batched: bool | str = "auto") -> None:
         import torch
 
         if batched not in ("auto", True, False):
@@ -69,14 +80,14 @@ class TorchLearner(Learner):
         self._loss, self._make_optimizer, self._accuracy = loss, optimizer, accuracy or _count_right
         self._train, self._test, self._parts = train, test, [numpy.asarray(part) for part in parts]
         self._batch, self._steps, self._test_batch, self._device = batch, steps, test_batch, device
-        self._nodes = {}  # Those that have trained: module, its flat form and optimizer.
+        self._nodes: dict[int, Any] = {}  # Those that have trained: module, its flat form and optimizer.
         self._on_trial = batched == "auto"
         self._batched = self._batch_nodes() if batched is True or batched and self._apart_from_cpu() else None
         flat = FlatModule(self._module)
         self.initial, self.tensors, self.description = flat.get(), flat.tensors, flat.description
 
     @property
-    def batched(self):
+    def batched(self) -> bool:
         """Whether nodes that start together take their steps together, as far as is known."""
         return self._batched is not None
 
@@ -107,7 +118,7 @@ class TorchLearner(Learner):
             flat.keep(buffers)
             optimizer.load_state_dict(optimizer_state)
 
-    def state_dict(self, flat):
+    def state_dict(self, flat: NDArray[numpy.float32]) -> dict[str, Any]:
         """A flat model under the module's own names."""
         module = copy.deepcopy(self._module)
         FlatModule(module).put(flat)

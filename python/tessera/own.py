@@ -1,5 +1,13 @@
 """What a sharing or a protocol of your own looks like, passed to Simulation or Peer instead of a line."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
 from tessera import _tessera
 
 
@@ -25,25 +33,26 @@ class Sharing:
                 length, known once start() was called
     """
 
-    def start(self, model):
+    def start(self, model: NDArray[numpy.float32]) -> None:
         """The model every node begins with, before the first training."""
 
-    def pack(self, model, seed):
+    def pack(self, model: NDArray[numpy.float32], seed: int) -> Any:
         """What to tell of the model as it is now: all values, or (indices, values) with indices of uint32 that
         increase. `seed` is a number that is this node's and this call's own."""
         raise NotImplementedError
 
-    def merge(self, model, others):
+    def merge(self, model: NDArray[numpy.float32], others: Sequence[tuple[float, Any, Any, int]]) -> Any:
         """Folds in what others told, [(weight, indices or None, values, sender)] in an order that is always the same;
         their weights sum to less than one, and the rest is the node's own. Changes the model in place, or returns
         another. Called with [] when a round ends without averaging."""
         raise NotImplementedError
 
-    def state(self):
+    def state(self) -> bytes:
         """What it remembers, as bytes for a checkpoint."""
         return _no_state(self, vars(self))
 
-    def set_state(self, state):
+    def set_state(self, state: bytes) -> None:
+        """What state() gave, in a run that goes on from a checkpoint."""
         if state:
             raise ValueError(f"a state was saved, and {type(self).__name__} keeps none")
 
@@ -94,32 +103,34 @@ class Protocol:
     rounds, rounds_done = 0, 0
     synchronous, waits_for_ever = True, True
 
-    def on_start(self, node):
+    def on_start(self, node: _tessera.Node) -> None:
         """The first event; also after a crash, with the state of a checkpoint. Training under way then is lost."""
         raise NotImplementedError
 
-    def on_trained(self, node):
+    def on_trained(self, node: _tessera.Node) -> None:
+        """The training that was asked for is done."""
         raise NotImplementedError
 
-    def on_share(self, node, share):
+    def on_share(self, node: _tessera.Node, share: _tessera.Share) -> None:
         """A share that is decoded and fits the model. What it says of its round is the sender's word."""
         raise NotImplementedError
 
-    def on_refused(self, node, share):
+    def on_refused(self, node: _tessera.Node, share: _tessera.Share) -> None:
         """The peer sent one that was turned away for what is in it; only sender, round, degree and age are known."""
 
-    def on_wake(self, node):
+    def on_wake(self, node: _tessera.Node) -> None:
         """The time asked for has passed; also times that were asked for before."""
 
-    def waiting_for(self):
+    def waiting_for(self) -> str:
         """What it cannot go on without, for people: "round 12 from nodes 3, 7"."""
         return ""
 
-    def state(self):
+    def state(self) -> bytes:
         """What it remembers, rounds_done included, as bytes for a checkpoint."""
         return _no_state(self, vars(self))
 
-    def set_state(self, state):
+    def set_state(self, state: bytes) -> None:
+        """What state() gave, in a run that goes on from a checkpoint."""
         if state:
             raise ValueError(f"a state was saved, and {type(self).__name__} keeps none")
 

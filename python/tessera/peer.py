@@ -1,5 +1,7 @@
 """A live node inside a loop of your own."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import json
@@ -7,6 +9,8 @@ import os
 import socket
 import sys
 import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from tessera import _tessera
 from tessera.flat import flat_model
@@ -14,7 +18,7 @@ from tessera.own import lines_of
 
 _GLANCE_SECONDS = 0.1  # How long Ctrl-C may have to wait.
 _OWN_LINES = ("data", "model", "training", "partition", "device")
-_running = weakref.WeakSet()
+_running: weakref.WeakSet[Peer] = weakref.WeakSet()
 
 
 class Peer:
@@ -50,7 +54,9 @@ class Peer:
     The network runs on threads of its own, which need no Python.
     """
 
-    def __init__(self, model, file=None, *, test=None, keep=(), buffers=False, say="stderr", **lines):
+    def __init__(self, model: Any, file: str | os.PathLike[str] | None = None, *,
+                 test: Callable[[Any], tuple[float, float]] | None = None, keep: Any = (), buffers: bool = False,
+                 say: Callable[[str], Any] | str | None = "stderr", **lines: Any) -> None:
         self.model, self.finished, self.shortfall = model, False, ""
         self._flat = flat_model(model, buffers)
         self._test, self._keep = test, list(keep) if isinstance(keep, (list, tuple)) else [keep]
@@ -66,11 +72,11 @@ class Peer:
         self._next()
 
     @property
-    def seed(self):
+    def seed(self) -> int:
         """A number that is this node's and this training's own: the same in a simulation of the same experiment."""
         return self._live.seed
 
-    def exchange(self, loss=0.0):
+    def exchange(self, loss: float = 0.0) -> bool:
         """Hands in the model as your steps have left it, and waits until there is one to train again: the average with
         the others' where the protocol has rounds, at once where it has not. Returns False when the run has come to
         its end; then `model` is the last.
@@ -87,23 +93,23 @@ class Peer:
             self._live.trained(self._flat.get(), float(loss), self._memory())
         return self._next()
 
-    def status(self):
+    def status(self) -> dict[str, Any]:
         """What `tessera status` says: rounds, peers, bytes, alarms."""
         return json.loads(self._live.status)
 
-    def leave(self):
+    def leave(self) -> None:
         """Goes now, with a checkpoint. Steps since the last exchange do not count: a peer that is made again begins
         them again. One that waits for the others finishes the round first, if it takes no more than a few seconds."""
         self._close(at_once=True)
 
-    def close(self):
+    def close(self) -> None:
         """At the end: stays for others who have not finished, as long as `linger` says. Before the end: leaves."""
         self._close(at_once=not self.finished)
 
-    def __enter__(self):
+    def __enter__(self) -> Peer:
         return self
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         self._close(at_once=kind is not None or not self.finished)
 
     def _next(self):
@@ -170,7 +176,7 @@ class Peer:
             thing.load_state_dict(state)
 
 
-def make_roster(folder, members):
+def make_roster(folder: str | os.PathLike[str], members: Mapping[str, str] | Sequence[str]) -> str:
     """Keys for everyone and a roster, in a folder: for networks on one machine, to try things out.
 
         make_roster("net", {"alice": "127.0.0.1:7401", "bob": "127.0.0.1:7402"})

@@ -1,11 +1,15 @@
 """A network of nodes in virtual time, as a Python iterator over what was measured."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import signal
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tessera import _tessera
 from tessera.own import lines_of
@@ -20,7 +24,9 @@ class Simulation:
     learner   your own training: a TorchLearner, or any object like tessera.Learner; None takes `data`, `model` and
               `training` from the experiment
     out       the run's folder, as `tessera sim --out`: rows, checkpoints, summary; None keeps everything in memory
-    existing  what to do if `out` holds a run: "refuse", "resume" or "overwrite"
+    existing  what to do if `out` holds a run: "refuse", "resume" or "overwrite". Resumed with more rounds or more time
+              in `protocol`, a run becomes longer, to the bits of one that was as long from the beginning
+    keep      whether to leave a checkpoint in `out` from which a run that came to its end can be made longer
     threads   of the CPU; 0 takes one per core
     progress  whether to show a bar: tqdm where it is installed, else nothing
 
@@ -33,7 +39,9 @@ class Simulation:
     bits.
     """
 
-    def __init__(self, file=None, *, learner=None, out=None, existing="refuse", threads=0, progress=False, **lines):
+    def __init__(self, file: str | os.PathLike[str] | None = None, *, learner: Any = None,
+                 out: str | os.PathLike[str] | None = None, existing: str = "refuse", keep: bool = False,
+                 threads: int = 0, progress: bool = False, **lines: Any) -> None:
         known = dict(_tessera.experiment_keys())
         for key in lines:
             if key not in known:
@@ -45,35 +53,39 @@ class Simulation:
             lines = {"model": "quadratic"} | lines  # A line that needs no data; the learner takes its place.
         keys = lines_of(lines)
         self._run = _tessera.Run(os.fspath(file) if file else "", keys, learner, threads)
-        self._folder, self._existing = None, existing  # The folder is held while the run goes on, and no longer.
+        self._folder: _tessera.Folder | None = None  # Held while the run goes on, and no longer.
+        self._existing, self._keep, self._kept = existing, keep, False
+        self._shorter = ""  # The text of the run in the folder, where this one is to be longer.
         if out:
-            _tessera.check_folder(os.fspath(out), self._run.config, existing)
+            self._shorter = self._run.shorter_in(os.fspath(out)) if existing == "resume" else ""
+            _tessera.check_folder(os.fspath(out), self._run.config, existing, self._shorter)
         self._learner = learner
         self._progress = progress
         self._state = "new"
         self.out = out
-        self.rows = []
+        self.rows: list[dict[str, Any]] = []
 
     @property
-    def config(self):
+    def config(self) -> str:
         """The experiment with every default written out, as TOML."""
         return self._run.config
 
     @property
-    def rounds_done(self):
+    def rounds_done(self) -> int:
         """Rounds that every node has completed."""
         return self._run.rounds_done
 
     @property
-    def digest(self):
+    def digest(self) -> int:
         """A number that two runs share if and only if their models are the same to the bit."""
         return self._run.digest
 
     @property
-    def nodes(self):
+    def nodes(self) -> int:
+        """How many there are."""
         return self._run.nodes
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         if self._state == "finished":
             return
         if self._state == "failed":
@@ -83,14 +95,15 @@ class Simulation:
             self._begin()
             bar = self._bar()
             while self._state == "running":
+                self._keep_the_last()
                 with _interrupts_wait():
-                    if not self._run.advance():
+                    if not self._run.advance(stop_before_end=self._keep and not self._kept):
                         self._state = "finished"
                 for row in self._take_rows():
                     if bar is not None:
                         bar.update(row["round"] - bar.n)
                     yield row
-                if self._folder and time.monotonic() - saved_at > _CHECKPOINT_SECONDS:
+                if self._folder and not self._kept and time.monotonic() - saved_at > _CHECKPOINT_SECONDS:
                     self.checkpoint()
                     saved_at = time.monotonic()
             self._end()
@@ -106,44 +119,45 @@ class Simulation:
             if bar is not None:
                 bar.close()
 
-    def run(self):
+    def run(self) -> dict[str, Any]:
         """To the end; returns the summary."""
         for _ in self:
             pass
         return self.summary()
 
-    def checkpoint(self):
+    def checkpoint(self) -> None:
         """Saves the run into its folder now; between two rows there is one every minute."""
         if not self._folder:
             raise ValueError("only a run with out= that is under way can be saved")
         self._folder.write_checkpoint(self._run.rounds_done, self._run.save())
 
-    def summary(self):
-        """What summary.json says: accuracy and loss of every node, bytes, time, digest."""
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says: accuracy and loss of every node, bytes, time, digest; in `made` version and commit of
+        the module, date and host."""
         return json.loads(self._run.summary)
 
-    def model(self, node):
+    def model(self, node: int) -> Any:
         """A node's parameters: a state dict where the learner has such, else a float32 array."""
         return self._named(self._run.model(node))
 
-    def merged_model(self):
+    def merged_model(self) -> Any:
         """The mean of all nodes' models, in the same form."""
         total = self._run.model(0).astype("float64")
         for node in range(1, self.nodes):
             total += self._run.model(node)
         return self._named((total / self.nodes).astype("float32"))
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """The rows as a pandas.DataFrame; nested figures get names like accuracy.mean."""
         import pandas
 
         return pandas.json_normalize(self.rows)
 
-    def report(self, path="report.html", title=""):
+    def report(self, path: str | os.PathLike[str] = "report.html", title: str = "") -> str | os.PathLike[str]:
         """One self-contained HTML page of this run, which must have a folder."""
         return report([self._saved_folder()], path, title)
 
-    def compare(self, *others, format="plain"):
+    def compare(self, *others: Simulation | str | os.PathLike[str], format: str = "plain") -> str:
         """A table of this run and others (simulations, or folders), as text."""
         folders = [other._saved_folder() if isinstance(other, Simulation) else other for other in others]
         return compare([self._saved_folder(), *folders], format)
@@ -151,7 +165,7 @@ class Simulation:
     def _begin(self):
         saved = None
         if self.out:
-            self._folder = _tessera.Folder(os.fspath(self.out), self._run.config, self._existing)
+            self._folder = _tessera.Folder(os.fspath(self.out), self._run.config, self._existing, self._shorter)
             self._existing = "resume"
             saved = self._folder.read_checkpoint()
         if self._state == "running":  # A loop was left and is taken up again.
@@ -160,7 +174,22 @@ class Simulation:
             self._run.start()
         else:
             self._run.load(saved)
+        if self._shorter:
+            self._lengthen(saved is not None)
         self._state = "running"
+
+    def _lengthen(self, loaded):
+        """From here on the folder is of the longer run, whenever this process ends."""
+        if loaded:
+            self._run.lengthen(self._shorter)
+            self.checkpoint()
+        self._folder.write_config(self._run.config)
+        self._shorter = ""
+
+    def _keep_the_last(self):
+        if self._keep and self._folder and not self._kept and self._run.about_to_end:
+            self.checkpoint()
+            self._kept = True
 
     def _take_rows(self):
         for line in self._run.take_rows():
@@ -172,10 +201,11 @@ class Simulation:
     def _end(self):
         if self._folder:
             self._folder.write_summary(self._run.summary)
-            self._folder.remove_checkpoints()
+            if not self._keep:
+                self._folder.remove_checkpoints()
 
     def _checkpoint_on_the_way_out(self):
-        if self._folder and self._state == "running":
+        if self._folder and self._state == "running" and not self._kept:
             self.checkpoint()
 
     def _bar(self):
@@ -220,7 +250,8 @@ def _interrupts_wait():
         raise KeyboardInterrupt
 
 
-def report(folders, path="report.html", title=""):
+def report(folders: Sequence[str | os.PathLike[str]], path: str | os.PathLike[str] = "report.html",
+           title: str = "") -> str | os.PathLike[str]:
     """One self-contained HTML page of runs' folders, as `tessera report`. Returns its path."""
     page = _tessera.report_page([os.fspath(folder) for folder in folders], title)
     with open(path, "w", encoding="utf-8") as file:
@@ -228,6 +259,6 @@ def report(folders, path="report.html", title=""):
     return path
 
 
-def compare(folders, format="plain"):
+def compare(folders: Sequence[str | os.PathLike[str]], format: str = "plain") -> str:
     """Runs beside each other, as `tessera compare`: plain, markdown, csv or latex."""
     return _tessera.compare_runs([os.fspath(folder) for folder in folders], format)

@@ -26,6 +26,18 @@ class Wavelet(unittest.TestCase):
         x = values(1000)
         numpy.testing.assert_allclose(kernels.wavelet_inverse(kernels.wavelet_forward(x), 1000), x, atol=1e-5)
 
+    def test_results_go_where_they_are_asked_for(self):
+        x, back = values(1000), numpy.empty(1000, "float32")
+        coefficients = kernels.wavelet_forward(x)
+        target = numpy.empty_like(coefficients)
+        self.assertIs(kernels.wavelet_forward(x, out=target), target)
+        numpy.testing.assert_array_equal(target, coefficients)
+        self.assertIs(kernels.wavelet_inverse(coefficients, 1000, out=back), back)
+        numpy.testing.assert_allclose(back, x, atol=1e-5)
+        for wrong, words in ((values(5), "out: 5 values"), (coefficients[:1000], "shares memory")):
+            with self.assertRaisesRegex(ValueError, words):
+                kernels.wavelet_inverse(coefficients, 1000, out=wrong)
+
     def test_wrong_words_raise(self):
         with self.assertRaisesRegex(ValueError, "sym2"):
             kernels.wavelet_forward(values(8), "sym22")
@@ -62,6 +74,12 @@ class Codecs(unittest.TestCase):
             kernels.decode_indices(b"x", 2**31, 2**30, "gamma")
         with self.assertRaisesRegex(ValueError, "increase strictly"):
             kernels.encode_indices(numpy.array([3, 3], "uint32"), 10)
+
+    def test_nothing_is_copied(self):
+        x = values(1000)
+        self.assertEqual(kernels.seen_at(x), x.ctypes.data)
+        part = x[100:200]
+        self.assertEqual(kernels.seen_at(part), x.ctypes.data + 400)
 
     def test_average_is_in_place(self):
         x, y = values(100, 1), values(100, 2)

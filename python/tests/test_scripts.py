@@ -21,6 +21,12 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("jwins"), 6)
 
+    def test_bench_runs(self):
+        done = subprocess.run([sys.executable, "-B", "-m", "tessera.bench", "--quick"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"forward +[\d.]+ us +[\d.]+ us +[-+]\d+%")
+        self.assertIn("us a cohort", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

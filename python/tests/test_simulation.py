@@ -62,6 +62,10 @@ class BuiltIn(unittest.TestCase):
         self.assertEqual(list(run), rows)
         self.assertEqual(run.summary()["model_digest"], theirs["model_digest"])
         self.assertEqual(f"{run.digest:016x}", theirs["model_digest"])
+        ours = run.summary()["made"]
+        for key in ("version", "commit", "host"):
+            self.assertEqual(ours[key], theirs["made"][key])
+        self.assertEqual(ours["version"], tessera.__version__)
 
     def test_a_file_and_a_keyword_over_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -164,6 +168,28 @@ class OwnLearner(unittest.TestCase):
             self.assertEqual(run.rows, whole.rows)
             with open(f"{folder}/run/metrics.jsonl") as file:
                 self.assertEqual([json.loads(line) for line in file], whole.rows)
+
+    def test_a_run_is_made_longer(self):
+        whole = pulled(learner=Pull())
+        whole.run()
+        with tempfile.TemporaryDirectory() as folder:
+            out = f"{folder}/run"
+            pulled(learner=Pull(), protocol="dpsgd:rounds=12", out=out, keep=True).run()
+            longer = pulled(learner=Pull(), out=out, existing="resume", keep=True)
+            longer.run()
+            self.assertEqual(longer.digest, whole.digest)
+            with open(f"{out}/metrics.jsonl") as file:
+                self.assertEqual([json.loads(line) for line in file], whole.rows)
+            with open(f"{out}/config.toml") as file:
+                self.assertIn("rounds=30", file.read())
+            with self.assertRaisesRegex(ValueError, "ends sooner|shorter|sooner"):
+                pulled(learner=Pull(), protocol="dpsgd:rounds=20", out=out, existing="resume")
+
+    def test_a_run_that_kept_nothing_cannot_be_made_longer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pulled(learner=Pull(), protocol="dpsgd:rounds=12", out=f"{folder}/run").run()
+            with self.assertRaisesRegex(ValueError, "keep=True"):
+                pulled(learner=Pull(), out=f"{folder}/run", existing="resume")
 
     def test_wrong_results_are_named(self):
         class Short(Pull):

@@ -81,6 +81,25 @@ class Torch(unittest.TestCase):
         mean = numpy.mean([run.model(i)["0.weight"].numpy() for i in range(6)], axis=0)
         numpy.testing.assert_allclose(state["0.weight"].numpy(), mean, atol=1e-6)
 
+    def test_a_tensor_is_seen_where_it_is(self):
+        tensor = torch.randn(100)
+        self.assertEqual(tessera.kernels.seen_at(tensor.numpy()), tensor.data_ptr())
+        self.assertEqual(tessera.kernels.seen_at(numpy.from_dlpack(tensor)), tensor.data_ptr())
+
+    def test_a_node_is_trained_in_its_own_memory(self):
+        class Seen(tessera.TorchLearner):
+            addresses = {}
+
+            def train(self, models, nodes, seeds):
+                for model, node in zip(models, nodes):
+                    self.addresses.setdefault(node, set()).add(model.ctypes.data)
+                return super().train(models, nodes, seeds)
+
+        ours = learner()
+        ours.__class__ = Seen
+        simulation(learner=ours).run()
+        self.assertEqual([len(each) for each in Seen.addresses.values()], [1] * 6)
+
     def test_other_types_are_refused(self):
         module = torch.nn.Linear(2, 2).double()
         with self.assertRaisesRegex(ValueError, "float32"):

@@ -9,7 +9,8 @@ namespace tessera {
 
 void bind_kernels(pybind11::module_& module);  // Functions on arrays.
 void bind_sharing(pybind11::module_& module);  // What a node tells, with its memory, and messages.
-void bind_runs(pybind11::module_& module);     // Experiments, simulations, run folders.
+void bind_runs(pybind11::module_& module);     // Experiments, simulations.
+void bind_folders(pybind11::module_& module);  // Runs' folders, pages and tables of them.
 void bind_own_sharing(pybind11::module_& module);   // Sharings written in Python.
 void bind_own_node(pybind11::module_& module);      // A node and shares, as protocols see them.
 void bind_own_protocol(pybind11::module_& module);  // Protocols written in Python.

@@ -19,27 +19,44 @@ namespace {
 
 namespace py = pybind11;
 
-py::array_t<float> forward(const py::handle& array, std::string_view wavelet, int levels) {
+// The array that a result goes into: the caller's, which must have this size, or a new one.
+py::object result_array(const py::object& given, std::size_t size) {
+  if (given.is_none()) return new_floats(size);
+  const std::size_t got = floats_to_change(given, "out").size();
+  if (got != size)
+    throw std::invalid_argument(fmt::format("out: {} values, and the result has {}", got, size));
+  return given;
+}
+
+void refuse_overlap(std::span<const float> values, std::span<const float> out) {
+  if (values.data() < out.data() + out.size() && out.data() < values.data() + values.size())
+    throw std::invalid_argument("out: it shares memory with what is transformed");
+}
+
+py::object forward(const py::handle& array, std::string_view wavelet, int levels,
+                   const py::object& out) {
   const auto values = floats_in(array, "values");
   const WaveletPlan plan = plan_wavelet(wavelet, levels, values.size());
-  py::array_t<float> coefficients = new_floats(plan.coefficients());
-  const auto out = inside(coefficients);
+  py::object coefficients = result_array(out, plan.coefficients());
+  const auto target = floats_to_change(coefficients, "out");
+  refuse_overlap(values, target);
   const py::gil_scoped_release without_gil;
-  wavelet_forward(plan, values, out);
+  wavelet_forward(plan, values, target);
   return coefficients;
 }
 
-py::array_t<float> inverse(const py::handle& array, std::size_t length, std::string_view wavelet,
-                           int levels) {
+py::object inverse(const py::handle& array, std::size_t length, std::string_view wavelet,
+                   int levels, const py::object& out) {
   const auto coefficients = floats_in(array, "coefficients");
   const WaveletPlan plan = plan_wavelet(wavelet, levels, length);
   if (coefficients.size() != plan.coefficients())
     throw std::invalid_argument(fmt::format("coefficients: {} of them, and {} values have {}",
                                             coefficients.size(), length, plan.coefficients()));
-  py::array_t<float> values = new_floats(length);
-  const auto out = inside(values);
+  py::object values = result_array(out, length);
+  const auto target = floats_to_change(values, "out");
+  refuse_overlap(coefficients, target);
   const py::gil_scoped_release without_gil;
-  wavelet_inverse(plan, coefficients, out);
+  wavelet_inverse(plan, coefficients, target);
   return values;
 }
 
@@ -144,17 +161,37 @@ std::uint64_t digest(const std::vector<py::object>& models) {
 
 void bind_kernels(py::module_& module) {
   using namespace py::literals;
-  module.def("wavelet_forward", forward, "values"_a, "wavelet"_a = "sym2", "levels"_a = 4);
+  module.def(
+      "wavelet_forward", forward, "values"_a, "wavelet"_a = "sym2", "levels"_a = 4,
+      "out"_a = py::none(),
+      "The coefficients of pywt.wavedec with symmetric borders, one level after the other "
+      "as pywt.coeffs_to_array has them; in `out` where it is given, which spares a new array.");
   module.def("wavelet_inverse", inverse, "coefficients"_a, "length"_a, "wavelet"_a = "sym2",
-             "levels"_a = 4);
-  module.def("select_largest", select, "scores"_a, "count"_a);
-  module.def("encode_indices", put_indices, "indices"_a, "dimension"_a, "codec"_a = "gamma");
+             "levels"_a = 4, "out"_a = py::none(),
+             "The `length` values whose coefficients these are.");
+  module.def("select_largest", select, "scores"_a, "count"_a,
+             "The indices of the `count` largest magnitudes, increasing; of equal ones the first.");
+  module.def("encode_indices", put_indices, "indices"_a, "dimension"_a, "codec"_a = "gamma",
+             "Increasing indices below the dimension as bytes; `tessera list codecs`.");
   module.def("decode_indices", get_indices, "payload"_a, "dimension"_a, "count"_a,
-             "codec"_a = "gamma");
-  module.def("encode_values", put_values, "values"_a, "codec"_a = "planes", "seed"_a = 0);
-  module.def("decode_values", get_values, "payload"_a, "count"_a, "codec"_a = "planes");
-  module.def("digest", digest, "models"_a);
-  module.def("average", average, "model"_a, "others"_a, "weights"_a, "rule"_a = "gaps");
+             "codec"_a = "gamma", "What encode_indices wrote. ValueError for any other bytes.");
+  module.def("encode_values", put_values, "values"_a, "codec"_a = "planes", "seed"_a = 0,
+             "Values as bytes. Codecs that round at random take the seed.");
+  module.def("decode_values", get_values, "payload"_a, "count"_a, "codec"_a = "planes",
+             "What encode_values wrote, rounded where the codec rounds. ValueError for any other "
+             "bytes.");
+  module.def("digest", digest, "models"_a,
+             "A number that two lists of models share if they are the same to the bit.");
+  module.def("average", average, "model"_a, "others"_a, "weights"_a, "rule"_a = "gaps",
+             "Changes the model in place: others count by their weights, which sum to less than "
+             "one, and the rest is the model's own. `tessera list rules`.");
+  module.def(
+      "seen_at",
+      [](const py::handle& array) {
+        return reinterpret_cast<std::uintptr_t>(floats_in(array, "array").data());
+      },
+      "array"_a,
+      "The address at which these functions see an array: its own, since nothing is copied.");
 }
 
 }  // namespace tessera

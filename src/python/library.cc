@@ -8,6 +8,7 @@ PYBIND11_MODULE(_tessera, module) {
   tessera::bind_kernels(module);
   tessera::bind_sharing(module);
   tessera::bind_runs(module);
+  tessera::bind_folders(module);
   tessera::bind_own_sharing(module);
   tessera::bind_own_node(module);
   tessera::bind_own_protocol(module);

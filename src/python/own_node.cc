@@ -106,7 +106,8 @@ void OwnNode::finish() {
 
 void bind_own_node(py::module_& module) {
   using namespace py::literals;
-  py::class_<OwnShare, SharePointer>(module, "Share")
+  py::class_<OwnShare, SharePointer>(module, "Share",
+                                     "What a node tells, as hooks of tessera.Protocol see it.")
       .def_property_readonly("sender", [](const OwnShare& s) { return s.sender; })
       .def_property_readonly("round", [](const OwnShare& s) { return s.heading.round; })
       .def_property_readonly("degree", [](const OwnShare& s) { return s.heading.degree; })
@@ -116,8 +117,10 @@ void bind_own_node(py::module_& module) {
           "values",
           [](const OwnShare& s) { return array_of(std::span<const float>(s.share.values)); })
       .def("__bytes__", save_share)
-      .def_static("from_bytes", load_share);
-  py::class_<OwnNode, std::shared_ptr<OwnNode>>(module, "Node")
+      .def_static("from_bytes", load_share, "saved"_a,
+                  "What bytes(share) was; in set_state() alone.");
+  py::class_<OwnNode, std::shared_ptr<OwnNode>>(
+      module, "Node", "What hooks of tessera.Protocol act by; of no use once the hook is over.")
       .def_property_readonly("id", &OwnNode::id)
       .def_property_readonly("nodes", &OwnNode::nodes)
       .def_property_readonly("now", &OwnNode::now)

@@ -1,4 +1,4 @@
-// Experiments, simulations and run folders; python/tessera/simulation.py makes a loop of them.
+// Experiments and simulations; python/tessera/simulation.py makes a loop of them.
 #include <pybind11/stl.h>
 
 #include <map>
@@ -15,11 +15,10 @@
 #include "python/arrays.h"
 #include "python/bindings.h"
 #include "python/learner.h"
-#include "report/compare.h"
-#include "report/metrics_table.h"
-#include "report/page.h"
+#include "report/checkpoint_file.h"
 #include "report/run_folder.h"
-#include "report/stored_run.h"
+#include "run/longer.h"
+#include "run/made.h"
 #include "run/simulated_run.h"
 
 namespace tessera {
@@ -50,12 +49,16 @@ class PythonRun {
     run_->start();
   }
 
-  // Steps until there is a row, or for a moment. False when there is nothing left to do.
-  bool advance() {
+  // Steps until there is a row, or for a moment, or, where asked to, as long as no node may come to
+  // its end with the next. False when there is nothing left to do.
+  bool advance(bool stop_before_end) {
     const py::gil_scoped_release without_gil;
     const Stopwatch watch;
     bool goes_on = true;
-    while (goes_on && rows_.empty() && watch.seconds() < kGlance) goes_on = run_->step();
+    while (goes_on && rows_.empty() && watch.seconds() < kGlance) {
+      if (stop_before_end && run_->about_to_end()) break;
+      goes_on = run_->step();
+    }
     if (!goes_on) run_->finish();
     loop_seconds_ += watch.seconds();
     return goes_on;
@@ -79,12 +82,30 @@ class PythonRun {
     if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
   }
 
+  bool about_to_end() const { return run_->about_to_end(); }
+
+  // The text of the run in this folder, where this one is the same but longer; else nothing.
+  std::string shorter_in(const std::string& folder) const {
+    const std::optional<Plan> before = plan_to_lengthen(folder, run_->plan());
+    if (!before) return {};
+    if (RunFolder::finished(folder) &&
+        checkpoints_in(std::filesystem::path(folder) / "checkpoint").empty())
+      throw std::invalid_argument(folder +
+                                  " came to its end and left no checkpoint to make it longer from: "
+                                  "a run with keep=True does");
+    return to_toml(before->experiment);
+  }
+  void lengthen(const std::string& before) {
+    run_->lengthen(read_plan(parse_experiment(before, "config.toml")));
+  }
+
   std::string config() const { return to_toml(run_->plan().experiment); }
   std::string summary() const {
     Summary summary = run_->summary();
     summary.took.all = since_made_.seconds();
     summary.took.loop = loop_seconds_;
     summary.command = "Python";
+    summary.made = made_now();
     return to_json(summary);
   }
   std::string description() const { return run_->lesson().description; }
@@ -137,55 +158,6 @@ std::vector<py::array_t<std::uint32_t>> deal(const std::vector<std::uint32_t>& l
   return parts;
 }
 
-class PythonFolder {
- public:
-  static ExistingRun existing_of(const std::string& word) {
-    if (word == "refuse") return ExistingRun::kRefuse;
-    if (word == "resume") return ExistingRun::kResume;
-    if (word == "overwrite") return ExistingRun::kOverwrite;
-    throw std::invalid_argument("existing: '" + word + "' is none of refuse, resume, overwrite");
-  }
-
-  PythonFolder(const std::string& path, const std::string& config, const std::string& existing)
-      : folder_(path, config, existing_of(existing)) {}
-
-  void append(const std::string& line) { folder_.append_metrics(line); }
-  void write_summary(const std::string& json) { folder_.write_summary(json); }
-  void write_checkpoint(std::uint32_t round, std::string_view state) {
-    folder_.write_checkpoint(round, bytes_in(state));
-  }
-  void remove_checkpoints() { folder_.remove_checkpoints(); }
-  py::object read_checkpoint() {
-    const auto restored = folder_.read_checkpoint();
-    if (!restored || restored->state.empty()) return py::none();
-    return python_bytes(restored->state);
-  }
-
- private:
-  RunFolder folder_;
-};
-
-FoundRuns runs_in(const std::vector<std::string>& folders) {
-  FoundRuns found = find_runs(folders);
-  if (found.runs.empty())
-    throw std::invalid_argument(found.left_out.empty() ? "there is no run in these folders"
-                                                       : found.left_out.front().message);
-  return found;
-}
-
-std::string report_page(const std::vector<std::string>& folders, const std::string& title) {
-  const FoundRuns found = runs_in(folders);
-  const std::vector<MetricsTable> tables = read_metrics(found.runs);
-  return page_with(page_data(found, tables, {.title = title}), false);
-}
-
-std::string compare_runs(const std::vector<std::string>& folders, std::string_view format) {
-  const FoundRuns found = runs_in(folders);
-  for (const TableFormatName& known : table_formats())
-    if (known.name == format) return comparison_table(found.runs, known.format);
-  throw std::invalid_argument("format: '" + std::string(format) + "' is no format of a table");
-}
-
 }  // namespace
 
 void bind_runs(py::module_& module) {
@@ -195,37 +167,36 @@ void bind_runs(py::module_& module) {
                     const py::object&, unsigned>(),
            "file"_a, "keys"_a, "learner"_a, "threads"_a)
       .def("start", &PythonRun::start)
-      .def("advance", &PythonRun::advance)
+      .def("advance", &PythonRun::advance, "stop_before_end"_a = false)
       .def("take_rows", &PythonRun::take_rows)
       .def("save", &PythonRun::save)
       .def("load", &PythonRun::load)
+      .def("shorter_in", &PythonRun::shorter_in, "folder"_a)
+      .def("lengthen", &PythonRun::lengthen, "before"_a)
       .def("model", &PythonRun::model)
       .def("export_models", &PythonRun::export_models)
+      .def_property_readonly("about_to_end", &PythonRun::about_to_end)
       .def_property_readonly("config", &PythonRun::config)
       .def_property_readonly("summary", &PythonRun::summary)
       .def_property_readonly("description", &PythonRun::description)
       .def_property_readonly("rounds_done", &PythonRun::rounds_done)
       .def_property_readonly("nodes", &PythonRun::nodes)
       .def_property_readonly("digest", &PythonRun::digest);
-  py::class_<PythonFolder>(module, "Folder")
-      .def(py::init<const std::string&, const std::string&, const std::string&>())
-      .def("append", &PythonFolder::append)
-      .def("write_summary", &PythonFolder::write_summary)
-      .def("write_checkpoint", &PythonFolder::write_checkpoint)
-      .def("remove_checkpoints", &PythonFolder::remove_checkpoints)
-      .def("read_checkpoint", &PythonFolder::read_checkpoint);
   module.def("experiment_keys", [] {
     std::vector<std::pair<std::string, std::string>> keys;
     for (const ExperimentKey& key : experiment_keys()) keys.emplace_back(key.name, key.summary);
     return keys;
   });
-  module.def("partition", deal, "labels"_a, "nodes"_a, "partition"_a = "iid", "seed"_a = 90);
-  module.def("check_folder",
-             [](const std::string& path, const std::string& config, const std::string& existing) {
-               RunFolder::check(path, config, PythonFolder::existing_of(existing));
-             });
-  module.def("report_page", report_page);
-  module.def("compare_runs", compare_runs);
+  module.def("partition", deal, "labels"_a, "nodes"_a, "partition"_a = "iid", "seed"_a = 90,
+             "The indices of a dataset, given by its samples' labels, that each node gets, by the "
+             "line `partition` of an experiment; `tessera list partitions` knows them all.");
+  module.def("made", [] {
+    const Made made = made_now();
+    return std::map<std::string, std::string>{{"version", made.version},
+                                              {"commit", made.commit},
+                                              {"date", made.date},
+                                              {"host", made.host}};
+  });
 }
 
 }  // namespace tessera

@@ -110,14 +110,22 @@ class PythonSharing {
 
 void bind_sharing(py::module_& module) {
   using namespace py::literals;
-  py::class_<PythonSharing>(module, "Sharing")
+  py::class_<PythonSharing>(
+      module, "Sharing",
+      "What a node tells its peers by the line `sharing` of an experiment, with its memory. Made "
+      "from the model that every node begins with; `tensors` says how many values each of its "
+      "tensors has, for sharings that look at them.")
       .def(py::init<std::string_view, const py::handle&, std::vector<std::uint32_t>,
                     std::string_view, std::string_view, std::uint64_t>(),
            "spec"_a, "model"_a, "tensors"_a = std::vector<std::uint32_t>{},
            "codec"_a = "gamma+planes", "rule"_a = "auto", "seed"_a = 90)
-      .def("pack", &PythonSharing::pack, "model"_a, "seed"_a)
-      .def("merge", &PythonSharing::merge, "model"_a, "others"_a)
-      .def("state", &PythonSharing::state)
+      .def("pack", &PythonSharing::pack, "model"_a, "seed"_a,
+           "The messages that tell of the model as it is now; most sharings have one.")
+      .def("merge", &PythonSharing::merge, "model"_a, "others"_a,
+           "Folds in messages of others, [(weight, bytes)] with weights that sum to less than one, "
+           "in place. Every pack is followed by a merge, if need be of nothing. ValueError for a "
+           "message that is damaged or of another model.")
+      .def("state", &PythonSharing::state, "Its memory, for a checkpoint.")
       .def("set_state", &PythonSharing::set_state, "state"_a);
 }
 
