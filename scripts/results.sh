@@ -2,9 +2,12 @@
 # Runs the experiments behind docs/results.md and prints their table: scripts/results.sh SET [DEVICE] [DIR]
 #
 #   jwins      CIFAR-10, 96 nodes, 1,200 rounds, seven sharings: JWINS's setting and its ablations
+#   few-bytes  the same setting with ever less told, told late, or averaged exactly now and then
+#   budgets    JWINS and CHOCO-SGD at 10% and 20%
 #   async      CIFAR-10, 60 nodes, 90 s of virtual time, half of them stragglers: DivShare's setting
 #   no-stragglers   the same for three of them, without stragglers
 #   half-sent  DivShare with everything under way at once, losing or finishing what is half sent after a round
+#   mosaic     DivShare's setting with pieces and whole models, in rounds and without
 #   movielens  MovieLens, 60 nodes, 510 s of virtual time, half of them stragglers
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
@@ -20,19 +23,22 @@ readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 # A sweep's file, the cells of it, and the target to reach.
 case $set in
   jwins) line=(jwins/cifar10_sharings full,random,jwins_planes,jwins_int8,no_wavelet,no_accumulation,no_cutoff 40%) ;;
+  few-bytes) line=(jwins/cifar10_few_bytes "" 40%) ;;
+  budgets) line=(jwins/cifar10_budgets "" 30%) ;;
+  mosaic) line=(divshare/cifar10_mosaic "" 60%) ;;
   async) line=(divshare/cifar10_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter 60%) ;;
   no-stragglers) line=(divshare/cifar10_stragglers stragglers=0 60%) ;;
   half-sent) line=(divshare/cifar10_half_sent half_sent=lost,half_sent=finished 60%) ;;
   movielens) line=(divshare/movielens_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter loss=2) ;;
   laptop) line=(fashion/rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
   *)
-    echo "results: choose one of jwins, async, no-stragglers, half-sent, movielens, laptop" >&2
+    echo "results: choose one of jwins, few-bytes, budgets, async, no-stragglers, half-sent, mosaic, movielens, laptop" >&2
     exit 2 ;;
 esac
 
-if [[ $set =~ ^(jwins|async|no-stragglers|half-sent)$ && ! -e data/cifar-10-batches-bin/test_batch.bin ]]; then
+if [[ $set =~ ^(jwins|few-bytes|budgets|async|no-stragglers|half-sent|mosaic)$ && ! -e data/cifar-10-batches-bin/test_batch.bin ]]; then
   echo "results: CIFAR-10 is not in data/cifar-10-batches-bin; scripts/get_data.sh cifar10 fetches it" >&2
   exit 2
 fi
-exec "$tessera" sweep "experiments/${line[0]}.toml" --only="${line[1]}" --target="${line[2]}" --device="$device" --out="$dir/$set" \
+exec "$tessera" sweep "experiments/${line[0]}.toml" ${line[1]:+--only="${line[1]}"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
   ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50
