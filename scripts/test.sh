@@ -25,6 +25,7 @@ passed=0
 failed=0
 skipped=0
 declare -A seconds_of=()
+export TESSERA_CACHE=$PWD/build/test-cache  # Tests leave nothing in a home.
 
 say() { echo "test: $*"; }
 
