@@ -6,6 +6,10 @@
 #     one edge, MNIST, 900 rounds, without attackers. LOGS is outputs/dumbbell/exp of a checkout of
 #     epfml/byzantine-robust-decentralized-optimizer, MNIST the folder of its four files. Their network has dropout and 1.2 million
 #     parameters; here it is cnn28, without.
+#   base-graph CHECKOUT
+#     Takezawa et al., "Beyond exponential graph: communication-efficient topologies for decentralized learning via finite-time
+#     convergence", NeurIPS 2023: the cases of their own test, 1 to 99 nodes with 1 to 4 peers. CHECKOUT is one of
+#     yukiTakezawa/BaseGraph; its graphs are made by its own code, which needs torch (PYTHON=a Python that has it).
 #
 # DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs at a time (default 1).
 set -euo pipefail
@@ -101,6 +105,55 @@ clipped_gossip() {  # LOGS MNIST [DIR]
   done
 }
 
+# Rounds of a cycle, theirs beside ours. What draws is not needed, and of sympy only prime factors are.
+base_graph() {  # CHECKOUT
+  "${PYTHON:-python3}" - "$1" "$tessera" <<'PYTHON'
+import math, re, subprocess, sys, types
+
+def factors(n):
+    found, divisor = {}, 2
+    while n > 1:
+        while n % divisor == 0:
+            found[divisor], n = found.get(divisor, 0) + 1, n // divisor
+        divisor += 1
+    return found
+
+checkout, tessera = sys.argv[1:]
+for name in ("matplotlib", "matplotlib.pyplot", "networkx", "sympy"):
+    try:
+        __import__(name)
+    except ImportError:
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].factorint = factors
+sys.path.insert(0, checkout)
+import torch
+from base_graph import BaseGraph
+
+def theirs(nodes, peers):
+    whole = torch.eye(nodes, dtype=torch.float64)
+    rounds = BaseGraph(nodes, peers).w_list
+    for round_ in rounds:
+        whole = whole @ round_.double()
+    return len(rounds), bool((whole - 1 / nodes).abs().max() < 1e-6)
+
+def ours(nodes, peers):
+    said = subprocess.run([tessera, "inspect", "--model=quadratic", f"--nodes={nodes}", f"--topology=base:peers={peers}"],
+                          capture_output=True, text=True, check=True).stdout
+    rounds = re.search(r"a cycle of (\d+) rounds", said)
+    return int(rounds[1]) if rounds else 1, "have the exact mean" in said
+
+print("| peers | cases | exact: theirs | ours | rounds of a cycle in all: theirs | ours | ours longer | ours shorter | over their bound: theirs | ours |")
+print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+for peers in range(1, 5):
+    pairs = [(n, theirs(n, peers), ours(n, peers)) for n in range(2, 100)]
+    bound = {n: 2 * math.log(n, peers + 1) + 2 for n, _, _ in pairs}
+    print("| " + " | ".join(map(str, (
+        peers, len(pairs), sum(a[1] for _, a, _ in pairs), sum(b[1] for _, _, b in pairs), sum(a[0] for _, a, _ in pairs),
+        sum(b[0] for _, _, b in pairs), sum(b[0] > a[0] for _, a, b in pairs), sum(b[0] < a[0] for _, a, b in pairs),
+        sum(a[0] > bound[n] for n, a, _ in pairs), sum(b[0] > bound[n] for n, _, b in pairs)))) + " |")
+PYTHON
+}
+
 main() {
   case ${1:-} in
     clipped-gossip)
@@ -108,8 +161,12 @@ main() {
       shift
       clipped_gossip "$@"
       ;;
+    base-graph)
+      [[ $# -eq 2 ]] || { echo "usage: scripts/judge.sh base-graph CHECKOUT" >&2; return 2; }
+      base_graph "$2"
+      ;;
     *)
-      echo "judge: there is no judge '${1:-}'. Known: clipped-gossip." >&2
+      echo "judge: there is no judge '${1:-}'. Known: clipped-gossip, base-graph." >&2
       return 2
       ;;
   esac
