@@ -1,5 +1,6 @@
 # What an installed tessera has besides program and libraries: the man page and completions, written by the program
-# itself, the experiments, pages and examples; and the Debian package of it all: `cpack` in the build folder.
+# itself, the experiments, pages and examples; and the Debian packages of it all, tessera and python3-tessera: `cpack` in
+# the build folder.
 
 # Sanitized programs need a quiet address space to start, and nobody installs them.
 if(TESSERA_SANITIZE)
@@ -48,12 +49,20 @@ headers are for programs of your own.")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libhwy-dev, libfpzip-dev, libzstd-dev, libkissfft-dev, zlib1g-dev, \
 libjpeg-dev, libpng-dev, nlohmann-json3-dev, libzmq3-dev, libtorch-dev")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+# What says nothing of a component is the package tessera.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME tessera)
+if(TESSERA_PYTHON)
+  include(TesseraPythonPackage)
+endif()
 include(CPack)
 
 if(TESSERA_TESTS)
   find_program(TESSERA_LINTIAN lintian)
   add_test(NAME package.PassesLintianWithoutErrors COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCPACK=${CMAKE_CPACK_COMMAND} -DLINTIAN=${TESSERA_LINTIAN}
+    -DPYTHON=$<$<BOOL:${TESSERA_PYTHON}>:${Python3_EXECUTABLE}>
     -P ${CMAKE_CURRENT_LIST_DIR}/debian/check.cmake)
   set_tests_properties(package.PassesLintianWithoutErrors PROPERTIES
     LABELS install TIMEOUT 300 SKIP_REGULAR_EXPRESSION "no lintian here")

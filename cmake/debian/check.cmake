@@ -1,4 +1,5 @@
-# Makes the Debian package and has lintian look at it. Warnings are printed and allowed.
+# Makes the Debian packages, has lintian look at them and Python use its one, where PYTHON names it. Warnings are printed
+# and allowed.
 if(NOT LINTIAN)
   message("skipped: no lintian here")
   return()
@@ -12,3 +13,10 @@ if(NOT status EQUAL 0)
 endif()
 file(GLOB package ${folder}/*.deb)
 execute_process(COMMAND ${LINTIAN} --allow-root --fail-on error ${package} COMMAND_ERROR_IS_FATAL ANY)
+if(PYTHON)
+  file(GLOB module ${folder}/python3-tessera_*.deb)
+  execute_process(COMMAND dpkg-deb -x ${module} ${folder}/unpacked COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${folder}/unpacked/usr/lib/python3/dist-packages
+    ${PYTHON} -B -c "import tessera; tessera.Simulation(model='quadratic', nodes=3, protocol='dpsgd:rounds=2', topology='ring').run()"
+    WORKING_DIRECTORY ${folder} COMMAND_ERROR_IS_FATAL ANY)
+endif()
