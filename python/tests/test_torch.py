@@ -16,6 +16,7 @@ except ImportError:
 import numpy
 
 import tessera
+from tessera import kernels
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -83,22 +84,22 @@ class Torch(unittest.TestCase):
 
     def test_a_tensor_is_seen_where_it_is(self):
         tensor = torch.randn(100)
-        self.assertEqual(tessera.kernels.seen_at(tensor.numpy()), tensor.data_ptr())
-        self.assertEqual(tessera.kernels.seen_at(numpy.from_dlpack(tensor)), tensor.data_ptr())
+        self.assertEqual(kernels.seen_at(tensor.numpy()), tensor.data_ptr())
+        self.assertEqual(kernels.seen_at(numpy.from_dlpack(tensor)), tensor.data_ptr())
 
-    def test_a_node_is_trained_in_its_own_memory(self):
+    def test_a_learner_sees_the_models_themselves(self):
+        seen = []
+
         class Seen(tessera.TorchLearner):
-            addresses = {}
-
             def train(self, models, nodes, seeds):
-                for model, node in zip(models, nodes):
-                    self.addresses.setdefault(node, set()).add(model.ctypes.data)
+                seen.extend((model.flags.owndata, model.flags.writeable, kernels.seen_at(model) == model.ctypes.data)
+                            for model in models)
                 return super().train(models, nodes, seeds)
 
         ours = learner()
         ours.__class__ = Seen
         simulation(learner=ours).run()
-        self.assertEqual([len(each) for each in Seen.addresses.values()], [1] * 6)
+        self.assertEqual(set(seen), {(False, True, True)})
 
     def test_other_types_are_refused(self):
         module = torch.nn.Linear(2, 2).double()
@@ -117,6 +118,17 @@ class Examples(unittest.TestCase):
                                           text=True)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual(done.stderr, "")
+
+    def test_the_readme_runs(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            section = file.read().partition("## From Python")[2]
+        lines = section.partition("```python\n")[2].partition("```")[0]
+        ours = learner()
+        printed = []
+        names = dict(torch=torch, model=ours._module, train=ours._train, test=ours._test,
+                     labels=[int(target) for _, target in ours._train], print=lambda *row: printed.append(row))
+        exec(compile(lines, "README.md", "exec"), names)
+        self.assertEqual(printed[-1][0], 30)
 
 
 if __name__ == "__main__":
