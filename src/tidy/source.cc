@@ -76,9 +76,9 @@ bool opens_function(std::string_view head) {
 }
 
 bool is_text_of_ours(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 12> kEndings = {".cc",   ".h",   ".cu",     ".cuh",
-                                                         ".sh",   ".py",  ".cmake",  ".md",
-                                                         ".toml", ".svg", ".sbatch", ".service"};
+  constexpr std::array<std::string_view, 13> kEndings = {
+      ".cc", ".h",    ".cu",  ".cuh",    ".sh",      ".py",   ".cmake",
+      ".md", ".toml", ".svg", ".sbatch", ".service", ".ipynb"};
   const std::string name = path.filename().string();
   return name == "CMakeLists.txt" || name == "run" || name.ends_with(".cmake.in") ||
          std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
