@@ -1,6 +1,7 @@
 // One simulation on several ranks is the same as on one, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,6 +43,48 @@ TEST(Ranks, MoreThanNodesDoNoHarm) {
     if (ranks.mine() == 0) first = story;
   });
   EXPECT_EQ(first, alone);
+}
+
+// Notes how much a rank packed at once.
+class WatchedRanks final : public Ranks {
+ public:
+  explicit WatchedRanks(Ranks& ranks) : ranks_(ranks) {}
+  std::uint32_t count() const override { return ranks_.count(); }
+  std::uint32_t mine() const override { return ranks_.mine(); }
+  std::vector<Bytes> gather(ByteSpan told) override { return ranks_.gather(told); }
+  std::vector<Bytes> exchange(std::vector<Bytes> told) override {
+    std::size_t bytes = 0;
+    for (const Bytes& one : told) bytes += one.size();
+    packed_max_ = std::max(packed_max_, bytes);
+    return ranks_.exchange(std::move(told));
+  }
+  std::size_t packed_max() const { return packed_max_; }
+
+ private:
+  Ranks& ranks_;
+  std::size_t packed_max_ = 0;
+};
+
+// At one instant 24 nodes of each rank have 1 MB for some node of the other.
+TEST(Ranks, MessagesDoNotTravelAllAtOnce) {
+  const Plan plan = read_plan({.nodes = "48",
+                               .model = "quadratic:dimension=250000,noise=0",
+                               .topology = "regular:degree=4",
+                               .protocol = "dpsgd:rounds=1",
+                               .codec = "raw32+f32",
+                               .evaluate = "every=9"});
+  const std::string alone = story_alone(plan);
+  std::vector<std::size_t> packed(2);
+  ThreadRanks(2).run([&](Ranks& ranks) {
+    WatchedRanks watched(ranks);
+    SimulatedRun run(plan, 1, &watched);
+    EXPECT_EQ(story_of(run), alone);
+    packed[ranks.mine()] = watched.packed_max();
+  });
+  for (const std::size_t bytes : packed) {
+    EXPECT_GT(bytes, 1u << 20);
+    EXPECT_LT(bytes, 18u << 20);
+  }
 }
 
 Bytes saved_after(SimulatedRun& run, int steps) {

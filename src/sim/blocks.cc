@@ -110,21 +110,39 @@ void Blocks::tell(std::span<const NodeId> touched, std::span<Effects> effects,
   for (const Bytes& told : gather(saved(mine)))
     heard_ |= all.emplace_back(loaded<Notes>(told)).wished;
   std::vector<std::size_t> next(all.size(), 0);
-  bool between_ranks = false;
   for (std::size_t i = 0; i < touched.size(); ++i) {
     const std::uint32_t rank = holder(touched[i]);
     const DeedNote& note = all[rank].deeds[next[rank]++];
-    for (const SentNote& sent : note.sends) between_ranks |= holder(sent.to) != rank;
     if (hold(touched[i])) continue;
     standings[touched[i]] = note.standing;
     repeat(note, effects[i]);
   }
-  if (between_ranks) carry_messages(touched, effects);
+  carry_messages(touched, effects);
+}
+
+std::uint64_t Blocks::bytes_between_ranks(NodeId from, const Effects& effects) const {
+  std::uint64_t bytes = 0;
+  for (const auto& [to, payload] : effects.sends)
+    if (holder(to) != holder(from)) bytes += payload.size();
+  return bytes;
+}
+
+// Not all at once: what is packed lies in memory a second time. All ranks know the lengths of all
+// messages, and cut at the same places.
+void Blocks::carry_messages(std::span<const NodeId> touched, std::span<Effects> effects) {
+  constexpr std::uint64_t kBytesAtOnce = 16 << 20;
+  for (std::size_t begin = 0, end = 0; begin < touched.size(); begin = end) {
+    std::uint64_t bytes = 0;
+    for (; end < touched.size() && bytes < kBytesAtOnce; ++end)
+      bytes += bytes_between_ranks(touched[end], effects[end]);
+    if (bytes > 0)
+      carry_some(touched.subspan(begin, end - begin), effects.subspan(begin, end - begin));
+  }
 }
 
 // Messages go to the ranks that hold their receivers, in the order of senders and of sending; what
 // several nodes of a rank get is told once.
-void Blocks::carry_messages(std::span<const NodeId> touched, std::span<Effects> effects) {
+void Blocks::carry_some(std::span<const NodeId> touched, std::span<Effects> effects) const {
   std::vector<Bytes> told(ranks_->count());
   for (std::size_t i = 0; i < touched.size(); ++i)
     if (hold(touched[i])) pack_messages(effects[i], told);

@@ -43,7 +43,9 @@ class Blocks final : public Holders {
   std::uint8_t heard() const { return heard_; }
 
  private:
+  std::uint64_t bytes_between_ranks(NodeId from, const Effects& effects) const;
   void carry_messages(std::span<const NodeId> touched, std::span<Effects> effects);
+  void carry_some(std::span<const NodeId> touched, std::span<Effects> effects) const;
   void pack_messages(Effects& effects, std::vector<Bytes>& told) const;
   void unpack_messages(Effects& effects, ByteReader& in) const;
 
