@@ -2,6 +2,7 @@
 
 #include "data/cache.h"
 #include "data/sets/cifar10.h"
+#include "data/sets/csv.h"
 #include "data/sets/idx_sets.h"
 #include "data/sets/image_folder.h"
 #include "data/sets/leaf_sets.h"
@@ -26,8 +27,11 @@ constexpr DatasetKind kDatasets[] = {
      "handwritten digits and letters, 28 x 28, in six splits", emnist_source},
     {"idx", "idx:dir=FOLDER,prefix=,classes=0,transposed=no,scale=unit",
      "any four IDX files of images and labels, gzipped or plain", idx_source},
-    {"images", "images:dir=FOLDER,size=32,resize=yes,channels=3,test=0.2,seed=1,scale=signed",
+    {"images",
+     "images:dir=FOLDER,size=32,resize=yes,channels=3,classes=cat/dog,test=0.2,seed=1,scale=signed",
      "your own JPEG or PNG images, a sub-folder per class", image_folder_source},
+    {"csv", "csv:file=FILE,label=COLUMN,classes=no/yes,shape=1/1/4,test=0.2,seed=1",
+     "your own table, a sample per line under a line of names", csv_source},
     {"movielens", "movielens:dir=data/ml-latest-small,seed=1",
      "ratings of films by users, 70% of each user's to train on", movielens_source},
     {"femnist", "femnist:dir=data/femnist,scale=unit",

@@ -13,6 +13,11 @@ std::string without_files(const DatasetKind& kind) {
   return fmt::format("{}:dir=no/such/folder,images=no/such/folder", kind.name);
 }
 
+// What a set calls the place it reads from.
+std::string_view place_of(const DatasetKind& kind) {
+  return kind.usage.find(":file=") == kind.usage.npos ? "dir" : "file";
+}
+
 TEST(EveryDataset, HasANameOfItsOwnAndAUsageThatParses) {
   std::set<std::string_view> names;
   for (const DatasetKind& kind : datasets()) {
@@ -27,7 +32,8 @@ TEST(EveryDataset, HasANameOfItsOwnAndAUsageThatParses) {
 
 TEST(EveryDataset, RefusesAnUnknownOptionBeforeItTouchesFiles) {
   for (const DatasetKind& kind : datasets()) {
-    const std::string spec = fmt::format("{}:dir=no/such/folder,colour=red", kind.name);
+    const std::string spec =
+        fmt::format("{}:{}=no/such/folder,colour=red", kind.name, place_of(kind));
     try {
       (void)load_dataset(spec);
       ADD_FAILURE() << spec;
@@ -39,13 +45,22 @@ TEST(EveryDataset, RefusesAnUnknownOptionBeforeItTouchesFiles) {
 
 TEST(EveryDataset, NamesTheFolderThatIsMissing) {
   for (const DatasetKind& kind : datasets()) {
-    if (kind.name == "synthetic") continue;
+    if (kind.name == "synthetic" || place_of(kind) == "file") continue;
     std::string spec = without_files(kind);
     if (kind.name != "celeba") spec = fmt::format("{}:dir=no/such/folder", kind.name);
     const Result<LoadedData> data = load_dataset(spec);
     ASSERT_FALSE(data.ok()) << spec;
     EXPECT_EQ(data.error().message.find("no/such/folder"), 0u) << data.error().message;
     EXPECT_NE(data.error().message.find("there is no such folder"), std::string::npos);
+  }
+}
+
+TEST(EveryDataset, NamesTheFileThatIsMissing) {
+  for (const DatasetKind& kind : datasets()) {
+    if (place_of(kind) != "file") continue;
+    const Result<LoadedData> data = load_dataset(fmt::format("{}:file=no/such/file", kind.name));
+    ASSERT_FALSE(data.ok()) << kind.name;
+    EXPECT_EQ(data.error().message.find("no/such/file"), 0u) << data.error().message;
   }
 }
 

@@ -64,6 +64,48 @@ TEST(ImageFolder, ResizesWhenAsked) {
   EXPECT_EQ(data->task.shape, (std::vector<std::uint32_t>{3, 8, 5}));
 }
 
+TEST(ImageFolder, ClassesThatAreGivenHaveTheirOrderAndMayBeMissing) {
+  const TempFolder folder;
+  write_pets(folder);
+  const std::string line = fmt::format("images:scale=raw,dir={}", folder.text());
+  const Result<LoadedData> data = load_dataset(line + ",classes=horses/dogs/cats");
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_EQ(data->class_names, (std::vector<std::string>{"horses", "dogs", "cats"}));
+  std::vector<float> x(72);
+  EXPECT_EQ(data->train->get(0, x), 1);  // A dog.
+  const Result<LoadedData> other = load_dataset(line + ",classes=dogs/horses");
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find("cats: there is no such class in classes=dogs/horses"),
+            std::string::npos)
+      << other.error().message;
+}
+
+TEST(ImageFolder, WithoutAnImageTheSizeMustBeSaid) {
+  const TempFolder folder;
+  const std::string line = fmt::format("images:dir={},classes=cats/dogs", folder.text());
+  EXPECT_NE(load_dataset(line).error().message.find("there must be size="), std::string::npos);
+  const Result<LoadedData> data = load_dataset(line + ",size=8");
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_EQ(data->train->size() + data->test->size(), 0u);
+}
+
+TEST(ImageFolder, TestImagesMayLieInAnotherFolder) {
+  const TempFolder folder;
+  write_pets(folder);
+  const std::filesystem::path other =
+      folder.path() / ".." / (folder.path().filename().string() + "_t");
+  std::filesystem::create_directories(other / "cats");
+  std::filesystem::create_directories(other / "dogs");
+  std::filesystem::copy(folder.path() / "cats/3.png", other / "cats/3.png");
+  std::filesystem::copy(folder.path() / "dogs/4.PNG", other / "dogs/4.PNG");
+  const Result<LoadedData> data =
+      load_dataset(fmt::format("images:scale=raw,dir={},test={}", folder.text(), other.string()));
+  std::filesystem::remove_all(other);
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_EQ(data->train->size(), 20u);
+  EXPECT_EQ(data->test->size(), 2u);
+}
+
 TEST(ImageFolder, ErrorsNameFolderOrFile) {
   const TempFolder folder;
   const auto message = [&] {
