@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -61,8 +63,11 @@ std::span<float> inside(py::array_t<float>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
 }
 
-py::array_t<std::uint32_t> array_of(std::span<const std::uint32_t> values) {
-  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(values.size()), values.data());
+py::array_t<std::uint32_t> array_of(Indices values) {
+  auto kept = std::make_unique<Indices>(std::move(values));
+  const py::capsule keeper(kept.get(), [](void* gone) { delete static_cast<Indices*>(gone); });
+  const Indices& shown = *kept.release();
+  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(shown.size()), shown.data(), keeper);
 }
 
 py::array_t<float> array_of(std::span<const float> values) {

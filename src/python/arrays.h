@@ -23,7 +23,7 @@ std::span<const std::uint32_t> indices_in(const pybind11::handle& array, std::st
 
 pybind11::array_t<float> new_floats(std::size_t count);
 std::span<float> inside(pybind11::array_t<float>& array);
-pybind11::array_t<std::uint32_t> array_of(std::span<const std::uint32_t> values);
+pybind11::array_t<std::uint32_t> array_of(Indices values);  // Without a copy.
 pybind11::array_t<float> array_of(std::span<const float> values);
 // Somebody else's memory as an array, for as long as they keep it.
 pybind11::array_t<float> view_of(std::span<float> values, const pybind11::object& keeper);

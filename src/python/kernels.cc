@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/hash.h"
 #include "codec/codec.h"
@@ -70,7 +71,7 @@ py::array_t<std::uint32_t> select(const py::handle& array, std::size_t count) {
     const py::gil_scoped_release without_gil;
     select_largest(scores, count, chosen);
   }
-  return array_of(std::span<const std::uint32_t>(chosen));
+  return array_of(std::move(chosen));
 }
 
 [[noreturn]] void refuse_auto() {
@@ -109,7 +110,7 @@ py::array_t<std::uint32_t> get_indices(std::string_view payload, std::uint32_t d
   Indices indices(count);
   if (const auto decoded = row.decode(bytes, dimension, indices); !decoded)
     throw std::invalid_argument("payload: " + decoded.error().message);
-  return array_of(std::span<const std::uint32_t>(indices));
+  return array_of(std::move(indices));
 }
 
 py::bytes put_values(const py::handle& array, std::string_view codec, std::uint64_t seed) {

@@ -69,7 +69,7 @@ class OwnSharing final : public Sharing {
     for (const Contribution& other : others) {
       const Indices* const indices = listed_in(other.share->coordinates);
       py::object where = py::none();
-      if (indices) where = array_of(std::span<const std::uint32_t>(*indices));
+      if (indices) where = array_of(*indices);
       told.append(py::make_tuple(
           other.weight, where, array_of(std::span<const float>(other.share->values)), other.from));
     }

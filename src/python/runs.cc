@@ -154,7 +154,7 @@ std::vector<py::array_t<std::uint32_t>> deal(const std::vector<std::uint32_t>& l
   std::vector<py::array_t<std::uint32_t>> parts;
   for (const Indices& part :
        partition_data(data, partition, nodes, Random(seed).fork("partition")).train)
-    parts.push_back(array_of(std::span<const std::uint32_t>(part)));
+    parts.push_back(array_of(part));
   return parts;
 }
 
