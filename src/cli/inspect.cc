@@ -17,10 +17,10 @@ int inspect(const Plan& plan) {
   print_out("{}\n", to_toml(plan.experiment));
   print_out("topology: {}\n\n", describe(*plan.topology));
   if (!plan.lesson.needs_data) return 0;
-  const LoadedData data = load_data(plan.lesson.options);
+  const auto [data, partition] = load_and_deal(plan.lesson.options);
   print_out("data: {} training samples, {} test samples\n\n", data.train->size(),
             data.test->size());
-  print_out("{}\n", show_partition(data, deal_data(plan.lesson.options, data)));
+  print_out("{}\n", show_partition(data, partition));
   return 0;
 }
 

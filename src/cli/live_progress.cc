@@ -24,7 +24,7 @@ void ClusterProgress::show(const std::vector<Child>& children) {
   if (line_.quiet() || watch_.seconds() - shown_at_ < every) return;
   shown_at_ = watch_.seconds();
   std::uint64_t slowest = ~0ull, fastest = 0, answered = 0, rounds = 0;
-  double accuracy = 0, bytes = 0;
+  double accuracy = 0, tested = 0, bytes = 0;
   for (const Child& child : children) {
     if (watch_.seconds() - shown_at_ > kAskSeconds || interrupted()) break;
     const auto answer = ask(child);
@@ -34,15 +34,17 @@ void ClusterProgress::show(const std::vector<Child>& children) {
     slowest = std::min(slowest, json["round"].get<std::uint64_t>());
     fastest = std::max(fastest, json["round"].get<std::uint64_t>());
     rounds = json["rounds"].get<std::uint64_t>();
-    accuracy += json["accuracy"].get<double>();
+    if (json["evaluated_round"] != 0 && json["accuracy"].is_number())
+      accuracy += json["accuracy"].get<double>(), ++tested;
     bytes += json["bytes_sent"].get<double>();
   }
   if (answered == 0) return;
   const auto count = static_cast<double>(answered);
   line_.show(
-      fmt::format("round {} to {}{}  accuracy {:.1f}%  sent {} per node  {} of {} nodes answer",
-                  slowest, fastest, rounds > 0 ? fmt::format(" of {}", rounds) : "",
-                  100 * accuracy / count, show_bytes(bytes / count), answered, children.size()));
+      fmt::format("round {} to {}{}  {}sent {} per node  {} of {} nodes answer", slowest, fastest,
+                  rounds > 0 ? fmt::format(" of {}", rounds) : "",
+                  tested > 0 ? fmt::format("accuracy {:.1f}%  ", 100 * accuracy / tested) : "",
+                  show_bytes(bytes / count), answered, children.size()));
 }
 
 // One that is frozen is left alone for a while; one that is not there yet says so at once.

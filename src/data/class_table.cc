@@ -141,13 +141,15 @@ double skew(const ClassCounts& counts) {
   for (const std::vector<std::uint32_t>& own : counts)
     for (std::size_t c = 0; c < all.size(); ++c) all[c] += own[c];
   const auto everything = static_cast<double>(total(all));
-  double sum = 0;
+  double sum = 0, holders = 0;
   for (const std::vector<std::uint32_t>& own : counts) {
     const auto samples = static_cast<double>(total(own));
+    if (samples == 0) continue;  // No mix at all.
+    ++holders;
     for (std::size_t c = 0; c < all.size(); ++c)
       sum += 0.5 * std::abs(own[c] / samples - all[c] / everything);
   }
-  return sum / static_cast<double>(counts.size());
+  return holders > 0 ? sum / holders : 0;
 }
 
 std::string show_partition(const LoadedData& data, const Partition& partition) {

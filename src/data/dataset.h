@@ -19,6 +19,10 @@ class Dataset {
   virtual std::size_t size() const = 0;
   // Writes sample `index` into `features` (exactly Task::features() long) and returns its target.
   virtual float get(std::size_t index, std::span<float> features) const = 0;
+  // These samples in memory of their own, so that the rest can go; null where nothing would.
+  virtual std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> /*samples*/) const {
+    return nullptr;
+  }
 };
 
 // What a model must know of the data it is built for.
@@ -46,7 +50,13 @@ struct LoadedData {
   std::shared_ptr<const Dataset> test{};
   std::vector<std::uint32_t> train_users{};  // One per training sample, or empty.
   std::vector<std::uint32_t> test_users{};
+  // Whose each sample is where data lies at its nodes (data/own_data.h), or empty.
+  std::vector<std::uint32_t> train_nodes{}, test_nodes{};
+  bool own_test = false;                   // Then also whether nodes are tested on their own.
   std::vector<std::string> class_names{};  // One per class where the files or the set name them.
+  struct {
+    std::size_t train = 0, test = 0;
+  } loaded{};  // How many samples there were, before keep_own() forgot some.
 };
 
 }  // namespace tessera

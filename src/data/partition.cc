@@ -25,6 +25,8 @@ constexpr PartitionKind kPartitions[] = {
     {"file", "file:path=split.txt",
      "a line per training sample: the number of the node that holds it, or - for nobody",
      read_file_split},
+    {"local", "local", "all that lies at a node is its own; see {node} in docs/data.md", read_local,
+     true},
 };
 
 }  // namespace
@@ -67,7 +69,7 @@ Partition partition_data(const LoadedData& data, const ReadPartition& read, std:
                          const Random& random) {
   CHECK(nodes > 0);
   const PartitionKind& kind = *read.kind;
-  if (nodes > data.train->size())
+  if (nodes > data.train->size() && !kind.own_data)
     throw std::invalid_argument(
         fmt::format("{}: {} nodes cannot share the {} training samples of {}; use fewer nodes or "
                     "more samples",
@@ -76,7 +78,7 @@ Partition partition_data(const LoadedData& data, const ReadPartition& read, std:
   CHECK(partition.train.size() == nodes);
   for (std::vector<Indices>* half : {&partition.train, &partition.test})
     for (Indices& own : *half) {
-      CHECK(!own.empty());
+      CHECK((!own.empty() || kind.own_data));
       std::sort(own.begin(), own.end());
     }
   return partition;

@@ -17,7 +17,7 @@
 namespace tessera {
 
 struct Partition {
-  std::vector<Indices> train{};  // One entry per node, ascending, never empty.
+  std::vector<Indices> train{};  // One entry per node, ascending; empty in `local` alone.
   std::vector<Indices> test{};  // The same; empty when every node is tested on the whole test half.
 };
 
@@ -30,6 +30,7 @@ struct PartitionKind {
   std::string_view usage{};
   std::string_view summary{};
   Deal (*read)(Options& options) = nullptr;
+  bool own_data = false;  // Each node has its own files (data/own_data.h), and may have none.
 };
 
 std::span<const PartitionKind> partitions();

@@ -11,6 +11,7 @@ Deal read_dirichlet(Options& options);
 Deal read_users(Options& options);
 Deal read_consecutive(Options& options);
 Deal read_file_split(Options& options);
+Deal read_local(Options& options);
 
 // Throws unless the targets are classes.
 void require_classes(const LoadedData& data, std::string_view partition);

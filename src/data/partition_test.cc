@@ -48,11 +48,11 @@ std::string why_not(const LoadedData& data, std::string_view spec, std::uint32_t
   return "no error";
 }
 
-// All but `file`, which needs one.
+// All but `file`, which needs one, and `local`, which needs data that is somebody's.
 std::vector<PartitionKind> worked_out_partitions() {
   std::vector<PartitionKind> kinds;
   for (const PartitionKind& kind : partitions())
-    if (kind.name != "file") kinds.push_back(kind);
+    if (kind.name != "file" && !kind.own_data) kinds.push_back(kind);
   return kinds;
 }
 

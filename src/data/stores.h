@@ -46,6 +46,7 @@ class ByteSamples final : public Dataset {
   ByteSamples(std::size_t width, Column<std::uint8_t> features, Column<float> targets);
   std::size_t size() const override { return targets_.values().size(); }
   float get(std::size_t index, std::span<float> features) const override;
+  std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> samples) const override;
 
  private:
   std::size_t width_;
@@ -58,6 +59,7 @@ class FloatSamples final : public Dataset {
   FloatSamples(std::size_t width, Column<float> features, Column<float> targets);
   std::size_t size() const override { return targets_.values().size(); }
   float get(std::size_t index, std::span<float> features) const override;
+  std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> samples) const override;
 
  private:
   std::size_t width_;

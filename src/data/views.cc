@@ -17,6 +17,25 @@ float Subset::get(std::size_t index, std::span<float> features) const {
   return whole_->get(indices_[index], features);
 }
 
+std::shared_ptr<const Dataset> Subset::copy_of(std::span<const std::uint32_t> samples) const {
+  Indices places;
+  for (const std::uint32_t sample : samples) places.push_back(indices_.at(sample));
+  return whole_->copy_of(places);
+}
+
+Joined::Joined(std::vector<std::shared_ptr<const Dataset>> parts) : parts_(std::move(parts)) {
+  CHECK(!parts_.empty());
+  std::size_t end = 0;
+  for (const auto& part : parts_) ends_.push_back(end += part->size());
+}
+
+float Joined::get(std::size_t index, std::span<float> features) const {
+  CHECK(index < size());
+  const auto part = std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
+  const std::size_t begin = part == 0 ? 0 : ends_[static_cast<std::size_t>(part) - 1];
+  return parts_[static_cast<std::size_t>(part)]->get(index - begin, features);
+}
+
 FlippedLabels::FlippedLabels(std::shared_ptr<const Dataset> whole, std::uint32_t classes,
                              std::vector<bool> flipped)
     : whole_(std::move(whole)), classes_(classes), flipped_(std::move(flipped)) {
@@ -39,6 +58,11 @@ float Normalized::get(std::size_t index, std::span<float> features) const {
   const auto [divisor, mean, deviation] = normalization_;
   for (float& x : features) x = (x / divisor - mean) / deviation;
   return target;
+}
+
+std::shared_ptr<const Dataset> Normalized::copy_of(std::span<const std::uint32_t> samples) const {
+  std::shared_ptr<const Dataset> raw = raw_->copy_of(samples);
+  return raw ? std::make_shared<Normalized>(std::move(raw), normalization_) : nullptr;
 }
 
 Normalization scale_option(Options& options, std::string_view fallback) {

@@ -1,4 +1,5 @@
-// Datasets that wrap datasets: some of the samples, or the same samples on another scale.
+// Datasets that wrap datasets: some of the samples, several sets as one, or the same samples on
+// another scale.
 #pragma once
 
 #include "base/ids.h"
@@ -12,10 +13,23 @@ class Subset final : public Dataset {
   Subset(std::shared_ptr<const Dataset> whole, Indices indices);
   std::size_t size() const override { return indices_.size(); }
   float get(std::size_t index, std::span<float> features) const override;
+  std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> samples) const override;
 
  private:
   std::shared_ptr<const Dataset> whole_;
   Indices indices_;
+};
+
+// Several sets, one after the other.
+class Joined final : public Dataset {
+ public:
+  explicit Joined(std::vector<std::shared_ptr<const Dataset>> parts);
+  std::size_t size() const override { return ends_.back(); }
+  float get(std::size_t index, std::span<float> features) const override;
+
+ private:
+  std::vector<std::shared_ptr<const Dataset>> parts_;
+  std::vector<std::size_t> ends_;  // Of each part, in the whole.
 };
 
 // y = (x / divisor - mean) / deviation, rounded in this order, which is that of PyTorch's ToTensor
@@ -32,6 +46,7 @@ class Normalized final : public Dataset {
   Normalized(std::shared_ptr<const Dataset> raw, Normalization normalization);
   std::size_t size() const override { return raw_->size(); }
   float get(std::size_t index, std::span<float> features) const override;
+  std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> samples) const override;
 
  private:
   std::shared_ptr<const Dataset> raw_;

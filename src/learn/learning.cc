@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "base/table.h"
+#include "data/own_data.h"
 #include "data/views.h"
 #include "learn/cpu_net.h"
 #include "learn/cpu_trainer.h"
+#include "learn/relays.h"
 #include "learn/tensor_export.h"
 
 namespace tessera {
@@ -24,13 +26,20 @@ namespace {
                   what, remedy));
 }
 
-void require_samples(const Learning& learning) {
+// With data of their own single nodes may have none (learn/relays.h), and a process that is one
+// node knows of no other's.
+void require_samples(const Learning& learning, const LearningOptions& options) {
+  if (options.only) return;
+  const bool own_data = options.partition.kind != nullptr && options.partition.kind->own_data;
   for (std::size_t node = 0; node < learning.partition.train.size(); ++node)
-    if (learning.partition.train[node].empty())
+    if (learning.partition.train[node].empty() && !own_data)
       throw std::invalid_argument(
           fmt::format("node {} has no training samples: use fewer nodes, or "
                       "another partition",
                       node));
+  if (own_data && learning.data.train->size() == 0)
+    throw std::invalid_argument(
+        fmt::format("no node has training samples of data {}", learning.data.name));
   if (!learning.data.test || learning.data.test->size() == 0)
     throw std::invalid_argument(fmt::format("data {} has no test samples", learning.data.name));
 }
@@ -62,11 +71,12 @@ void learn_layers(const Model& model, const LearningOptions& options, Learning& 
 
 Learning fill_in(Learning learning, const LearningOptions& options) {
   const ModelKind& kind = model_kind(options.model.name, options.backends);
-  if (kind.needs_data) require_samples(learning);
+  if (kind.needs_data) require_samples(learning, options);
   if (const auto* const own = std::get_if<FillIn>(&kind.make))
     (*own)(options, learning);
   else
     learn_layers(build_model(options.model, learning.data.task), options, learning);
+  leave_out_relays(learning, options.only);
   return learning;
 }
 
@@ -84,24 +94,21 @@ const ModelKind& model_kind(std::string_view name, std::span<const Backend> back
   return require_entry(std::span<const ModelKind>(all), "model", name);
 }
 
-LoadedData load_data(const LearningOptions& options) {
-  Result<LoadedData> data = load_dataset(options.data);
-  if (!data.ok()) throw std::runtime_error(data.error().message);
-  return std::move(data).value();
-}
-
-Partition deal_data(const LearningOptions& options, const LoadedData& data) {
-  return partition_data(data, options.partition, options.nodes,
-                        Random(options.seed).fork("partition"));
+DealtData load_and_deal(const LearningOptions& options) {
+  Result<LoadedData> loaded = options.partition.kind->own_data
+                                  ? load_own_data(options.data, options.nodes, options.only)
+                                  : load_dataset(options.data);
+  DealtData dealt{.data = or_throw(std::move(loaded))};
+  dealt.partition = partition_data(dealt.data, options.partition, options.nodes,
+                                   Random(options.seed).fork("partition"));
+  if (options.only) keep_own(dealt.data, dealt.partition, *options.only, options.test_samples);
+  return dealt;
 }
 
 Learning make_learning(const LearningOptions& options) {
-  Learning learning;
-  if (model_kind(options.model.name, options.backends).needs_data) {
-    learning.data = load_data(options);
-    learning.partition = deal_data(options, learning.data);
-  }
-  return fill_in(std::move(learning), options);
+  if (!model_kind(options.model.name, options.backends).needs_data) return fill_in({}, options);
+  auto [data, partition] = load_and_deal(options);
+  return make_learning(std::move(data), std::move(partition), options);
 }
 
 Learning make_learning(LoadedData data, Partition partition, const LearningOptions& options) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ struct LearningOptions {
   std::uint64_t seed = 0;               // Of the partition and the initial parameters.
   std::size_t test_samples = 0;         // Spread evenly over each node's; 0 takes them all.
   std::span<const Backend> backends{};  // Beside the CPU layers.
+  std::optional<NodeId> only{};         // The process is this node and keeps its samples alone.
 };
 
 struct Learning {
@@ -63,8 +65,11 @@ struct Backend {
 // All throw std::invalid_argument when an option is wrong or does not fit the data, and
 // std::runtime_error when the data cannot be read.
 const ModelKind& model_kind(std::string_view name, std::span<const Backend> backends);
-LoadedData load_data(const LearningOptions& options);
-Partition deal_data(const LearningOptions& options, const LoadedData& data);
+struct DealtData {
+  LoadedData data{};
+  Partition partition{};
+};
+DealtData load_and_deal(const LearningOptions& options);
 Learning make_learning(const LearningOptions& options);
 // With data that is loaded and dealt already; the options' own lines are not read.
 Learning make_learning(LoadedData data, Partition partition, const LearningOptions& options);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -164,7 +165,9 @@ std::string to_text(const NodeStatus& status) {
   for (const std::string& alarm : status.alarms) text += fmt::format("{:<10}{}\n", "ALARM", alarm);
   if (status.work.skipped > 0)
     text += fmt::format("{:<10}{} rounds\n", "skipped", status.work.skipped);
-  if (status.learning.evaluated_round > 0)
+  if (std::isnan(status.learning.accuracy))
+    text += fmt::format("{:<10}not tested: it has no test samples\n", "accuracy");
+  else if (status.learning.evaluated_round > 0)
     text += fmt::format("{:<10}{:.2f}%, loss {:.4f} after round {}\n", "accuracy",
                         100 * status.learning.accuracy, status.learning.loss,
                         status.learning.evaluated_round);

@@ -2,8 +2,10 @@
 // implements it on the CPU, torch/ on GPUs.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,7 +47,11 @@ struct WorkAbandoned {};
 struct Score {
   double accuracy = 0;  // Fraction right; for ratings, the fraction within the task's tolerance.
   double loss = 0;      // Mean cross-entropy, or root mean square error for ratings.
+  bool tested() const { return !std::isnan(accuracy); }
 };
+// Of a node without test samples.
+inline constexpr Score kNotTested{.accuracy = std::numeric_limits<double>::quiet_NaN(),
+                                  .loss = std::numeric_limits<double>::quiet_NaN()};
 
 class Evaluator {
  public:

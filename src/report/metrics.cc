@@ -113,6 +113,19 @@ Spread spread_of(std::span<const double> values) {
   return spread;
 }
 
+namespace {
+
+// Where no node was tested.
+constexpr Spread kNothing{kNotTested.loss, kNotTested.loss, kNotTested.loss};
+
+// A figure that there may not be: of a round without training, of a node that was not tested.
+double number_or_nan(const Json& json, const char* key) {
+  return json.at(key).is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                : json.at(key).get<double>();
+}
+
+}  // namespace
+
 MetricsRow row_of(std::span<const NodeRow> nodes) {
   CHECK(!nodes.empty());
   std::vector<double> accuracy, loss, train_loss;
@@ -121,16 +134,18 @@ MetricsRow row_of(std::span<const NodeRow> nodes) {
   for (const NodeRow& node : nodes) {
     row.round = std::min(row.round, node.round);
     row.seconds = std::max(row.seconds, node.seconds);
-    accuracy.push_back(node.score.accuracy);
-    loss.push_back(node.score.loss);
+    if (node.score.tested()) {
+      accuracy.push_back(node.score.accuracy);
+      loss.push_back(node.score.loss);
+    }
     train_loss.push_back(node.train_loss);
     sent.messages += node.sent.messages;
     sent.bytes += node.sent.bytes;
     sent.value_bytes += node.sent.value_bytes;
   }
   const auto count = static_cast<double>(nodes.size());
-  row.accuracy = spread_of(accuracy);
-  row.loss = spread_of(loss);
+  row.accuracy = accuracy.empty() ? kNothing : spread_of(accuracy);
+  row.loss = loss.empty() ? kNothing : spread_of(loss);
   row.train_loss = spread_of(train_loss).mean;
   row.bytes_per_node = static_cast<double>(sent.bytes) / count;
   row.value_bytes_per_node = static_cast<double>(sent.value_bytes) / count;
@@ -141,16 +156,14 @@ MetricsRow row_of(std::span<const NodeRow> nodes) {
 Result<NodeRow> parse_node_row(std::string_view line) {
   try {
     const Json json = Json::parse(line);
-    return NodeRow{.round = json.at("round").get<Round>(),
-                   .seconds = json.at("virtual_seconds").get<double>(),
-                   .score = {.accuracy = json.at("accuracy").get<double>(),
-                             .loss = json.at("loss").get<double>()},
-                   .train_loss = json.at("train_loss").is_null()  // Nothing was trained yet.
-                                     ? std::numeric_limits<double>::quiet_NaN()
-                                     : json.at("train_loss").get<double>(),
-                   .sent = {.messages = json.at("messages").get<std::uint64_t>(),
-                            .bytes = json.at("bytes_sent_per_node").get<std::uint64_t>(),
-                            .value_bytes = json.at("value_bytes_per_node").get<std::uint64_t>()}};
+    return NodeRow{
+        .round = json.at("round").get<Round>(),
+        .seconds = json.at("virtual_seconds").get<double>(),
+        .score = {.accuracy = number_or_nan(json, "accuracy"), .loss = number_or_nan(json, "loss")},
+        .train_loss = number_or_nan(json, "train_loss"),
+        .sent = {.messages = json.at("messages").get<std::uint64_t>(),
+                 .bytes = json.at("bytes_sent_per_node").get<std::uint64_t>(),
+                 .value_bytes = json.at("value_bytes_per_node").get<std::uint64_t>()}};
   } catch (const Json::exception& error) {
     return Error{"json", error.what()};
   }

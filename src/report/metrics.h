@@ -1,6 +1,7 @@
 // What a run measures: a row per evaluated round, and a summary at the end. Means are over nodes,
 // taken in the order of their ids; the spread is the smallest and the largest. Hostile nodes are
-// not counted, but for the network's figures.
+// not counted, but for the network's figures; of accuracy and loss, neither is one that has no
+// samples to be tested on.
 #pragma once
 
 #include <cstdint>

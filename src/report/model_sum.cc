@@ -13,10 +13,15 @@ namespace {
 Score score_of(std::span<const float> model, std::span<const NodeId> nodes, Evaluator& evaluator) {
   if (!evaluator.own_samples()) nodes = nodes.first(1);
   const std::vector<std::span<const float>> copies(nodes.size(), model);
+  const std::vector<Score> scores = evaluator.evaluate(nodes, copies);
+  const auto tested = static_cast<double>(std::count_if(
+      scores.begin(), scores.end(), [](const Score& score) { return score.tested(); }));
+  if (tested == 0) return kNotTested;
   Score mean;
-  for (const Score& score : evaluator.evaluate(nodes, copies)) {
-    mean.accuracy += score.accuracy / static_cast<double>(nodes.size());
-    mean.loss += score.loss / static_cast<double>(nodes.size());
+  for (const Score& score : scores) {
+    if (!score.tested()) continue;
+    mean.accuracy += score.accuracy / tested;
+    mean.loss += score.loss / tested;
   }
   return mean;
 }

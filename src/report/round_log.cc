@@ -42,7 +42,7 @@ void RoundLog::on_rounds_done(const Simulation& simulation, std::span<const Roun
   const std::vector<Score> scores = evaluator_.evaluate(nodes, models);
   for (std::size_t i = 0; i < due.size(); ++i) {
     const auto [node, round] = due[i];
-    refuse_divergence(node, round, scores[i].loss, "test");
+    if (scores[i].tested()) refuse_divergence(node, round, scores[i].loss, "test");
     Pending& pending = pending_[round];
     if (pending.nodes.empty()) pending.nodes = measured_.no_rows();
     pending.nodes[node] = node_row(simulation, due[i], scores[i]);

@@ -37,7 +37,7 @@ void TimeLog::sample(const Simulation& simulation) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const NodeId id = measured_.nodes[i];
     const RoundDone done{id, simulation.progress().rounds(id)};
-    refuse_divergence(id, done.round, scores[i].loss, "test");
+    if (scores[i].tested()) refuse_divergence(id, done.round, scores[i].loss, "test");
     latest_.nodes[id] = node_row(simulation, done, scores[i]);
     latest_.nodes[id].seconds = to_seconds(next_.time_since_epoch());
     if (next_ == Instant()) latest_.nodes[id].train_loss = kNoLoss;

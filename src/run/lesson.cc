@@ -101,8 +101,7 @@ Learning make_lesson(const Plan& plan, unsigned threads) {
   LearningOptions options = plan.lesson.options;
   options.threads = threads;
   if (plan.label_flippers.empty()) return make_learning(options);
-  LoadedData data = load_data(options);
-  Partition partition = deal_data(options, data);
+  auto [data, partition] = load_and_deal(options);
   flip_labels_of(data, partition, plan.label_flippers);
   return make_learning(std::move(data), std::move(partition), options);
 }

@@ -162,7 +162,7 @@ std::optional<MergedFigures> merged_at_end(const Plan& plan,
       nodes.push_back(id);
     }
     return merged_figures(sum, nodes, *lesson.evaluator);
-  } catch (const std::runtime_error&) {
+  } catch (const std::exception&) {
     return std::nullopt;
   }
 }

@@ -12,6 +12,7 @@ ReplayedNode replay_live_log(const std::string& file) {
   const NodeId id = log.header().id;
   Plan plan = read_live_plan(parse_experiment(log.header().config, file));
   plan.roster_run = log.header().run;
+  plan.lesson.options.only = id;
   const Learning lesson = make_lesson(plan, 1);
   const auto make = [&](Vector model) {
     return make_node(plan, id, std::move(model), lesson.trainer->tensors());

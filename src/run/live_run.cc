@@ -65,6 +65,7 @@ LiveIdentity identity_of(const RosterFile& roster) {
 Plan plan_for(const LiveSettings& settings, const RosterFile& roster) {
   Plan plan = read_live_plan(settings.lines);
   plan.roster_run = roster.roster().run();
+  plan.lesson.options.only = roster.self().id;
   refuse_wrong_id(roster.self(), plan.nodes);
   refuse_others_folder(settings.folder, identity_of(roster));
   RunFolder::check(settings.folder, to_toml(plan.experiment), ExistingRun::kResume);

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/spec.h"
 #include "base/table.h"
+#include "data/partition.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::array kKeys = {
     LiveKey{"roster", "The members' names, addresses and public keys", &LiveSettings::roster, true},
     LiveKey{"experiment", "What is learnt and how: an experiment's file", &LiveSettings::experiment,
             true},
+    LiveKey{"data", "This machine's own dataset, where the experiment says partition=local",
+            &LiveSettings::data},
     LiveKey{"listen", "host:port to listen at (default: the roster's port)", &LiveSettings::listen},
     LiveKey{"folder", "Where records and checkpoints go (default: the name)", &LiveSettings::folder,
             true},
@@ -87,6 +90,16 @@ void read_file_into(const std::filesystem::path& path, LiveSettings& settings) {
   }
 }
 
+void take_own_data(LiveSettings& settings) {
+  if (settings.data.empty()) return;
+  if (!read_partition(settings.lines.partition).kind->own_data)
+    throw std::invalid_argument(
+        fmt::format("data={}: with partition={} all machines have the same data, as the experiment "
+                    "says it; with partition=local each has its own",
+                    settings.data, settings.lines.partition));
+  settings.lines.data = settings.data;
+}
+
 // "1s/10s": the least and the most.
 void take_range(Options& options, std::string_view key, Duration& min, Duration& max) {
   const std::vector<std::string> parts = options.words(key, {});
@@ -121,6 +134,7 @@ LiveSettings read_live_settings(const std::filesystem::path& path,
                       "--{0}",
                       needed, path.empty() ? "node.toml" : path.string()));
   if (!settings.experiment.empty()) settings.lines = read_experiment(settings.experiment);
+  take_own_data(settings);
   if (settings.folder.empty()) settings.folder = settings.name;
   return settings;
 }

@@ -27,6 +27,7 @@ struct LiveSettings {
   std::string key{};
   std::string roster{};
   std::string experiment{};
+  std::string data{};
   std::string listen{};
   std::string folder{};
   std::string checkpoint = "10s";

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "data/own_data.h"
 #include "data/partition.h"
 #include "run/backends.h"
 #include "run/longer.h"
@@ -112,6 +113,11 @@ SharingContext sharing_context(const Plan& plan, std::size_t dimension,
 }
 
 void refuse_contradictions(const Plan& plan) {
+  if (names_node(plan.lesson.options.data.spec) && !plan.own_data())
+    throw std::invalid_argument(
+        fmt::format("data={} has a place for each node, and partition={} deals out one set: use "
+                    "partition=local",
+                    plan.experiment.data, plan.experiment.partition));
   if (plan.rule && plan.rule->compares_peers() && plan.protocol.prepared.one_by_one)
     throw std::invalid_argument(
         plan.protocol.kind->synchronous
@@ -236,9 +242,15 @@ void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all) {
     set_length(schedule, static_cast<std::uint64_t>(in_all));
 }
 
+bool Plan::own_data() const {
+  return lesson.options.partition.kind->own_data;
+}
+
 std::uint64_t Plan::run() const {
+  Experiment common = experiment;
+  if (own_data()) common.data = lesson.options.data.spec.name;  // Where it lies is a node's affair.
   // A simulation may be made longer (run/longer.h), and what was on its way is still of the run.
-  const std::string text = world ? toml_without_end(experiment) : to_toml(experiment);
+  const std::string text = world ? toml_without_end(common) : to_toml(common);
   return hash_bytes(bytes_of(text), roster_run);
 }
 

@@ -90,6 +90,7 @@ struct Plan {
   Random root() const { return Random(seed); }  // What belongs to the run, not to a node.
   Random fault_random() const { return root().fork("faults"); }
   std::uint64_t run() const;  // Tells this run's messages from another's.
+  bool own_data() const;      // Whether each node has its own files.
 };
 
 // Both throw std::invalid_argument for a wrong line, or for two that contradict each other.
