@@ -103,7 +103,8 @@ class Runtime final : private Env {
 
   // Until the node has finished or was asked to stop. Throws Divergence when the model has diverged
   // for the second time, std::invalid_argument when the checkpoint turns out to be of an earlier
-  // run, std::runtime_error when the end cannot be saved, and whatever the trainer throws.
+  // run or most others learn something else, std::runtime_error when the end cannot be saved, and
+  // whatever the trainer throws.
   RunEnd run();
   std::string shortfall() const { return effort_.shortfall(done()); }
   // From any thread, and from a signal's handler.
@@ -126,6 +127,7 @@ class Runtime final : private Env {
   void train(const Vector& model, Random random) override { work_.want_training(model, random); }
 
   void gather();
+  void refuse_to_be_alone();
   void join();
   void meet_again();
   void begin();

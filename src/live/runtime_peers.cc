@@ -17,6 +17,7 @@ constexpr Duration kJoinWithin = std::chrono::seconds(5);
 constexpr Duration kMeetWithin = std::chrono::seconds(2);
 constexpr Duration kAskNap = std::chrono::milliseconds(20);
 constexpr auto kGatherNap = std::chrono::milliseconds(2);
+constexpr auto kTellWithin = std::chrono::seconds(1);
 
 std::optional<Begun> decode_begun(ByteSpan message) {
   if (!is_control(message)) return std::nullopt;
@@ -29,14 +30,36 @@ std::optional<Begun> decode_begun(ByteSpan message) {
 
 void Runtime::gather() {
   const Instant until = parts_.transport->now() + options_.gather;
-  const auto all_alive = [this] {
+  // One that learns something else will not come.
+  const auto all_settled = [this] {
     const std::vector<PeerState> peers = parts_.transport->peers();
     return std::all_of(peers.begin(), peers.end(),
-                       [](const PeerState& peer) { return peer.alive(); });
+                       [](const PeerState& peer) { return peer.alive() || peer.disagrees; });
   };
   // What arrives meanwhile waits in the transport.
-  while (parts_.transport->now() < until && !leaving_.asked() && !all_alive())
+  while (parts_.transport->now() < until && !leaving_.asked() && !all_settled()) {
     std::this_thread::sleep_for(kGatherNap);
+    watch_peers();
+  }
+  refuse_to_be_alone();
+}
+
+// Where more than half of the others learn something else, the slip is most likely ours. They hear
+// of it before we go.
+void Runtime::refuse_to_be_alone() {
+  std::string reasons;
+  std::size_t differing = 0;
+  const std::vector<PeerState> peers = parts_.transport->peers();
+  for (const PeerState& peer : peers) {
+    if (!peer.disagrees) continue;
+    if (differing++ == 0) reasons = fmt::format("{}: {}", peer.name, peer.reason);
+  }
+  if (2 * differing <= peers.size()) return;
+  std::this_thread::sleep_for(kTellWithin);
+  parts_.transport->close();
+  throw std::invalid_argument(
+      fmt::format("{} of the {} others learn something else, and nothing was trained. {}",
+                  differing, peers.size(), reasons));
 }
 
 // What peers say besides waits until the node is started.
@@ -79,6 +102,7 @@ void Runtime::meet_again() {
     else
       joining_.keep(std::move(*incoming));
   }
+  refuse_to_be_alone();
 }
 
 void Runtime::watch_peers() {

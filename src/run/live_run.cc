@@ -14,6 +14,7 @@
 #include "live/link/keys.h"
 #include "live/link/zeromq.h"
 #include "live/status_server.h"
+#include "run/live_agreement.h"
 #include "run/live_identity.h"
 
 namespace tessera {
@@ -162,7 +163,8 @@ std::unique_ptr<Transport> LiveRun::make_transport() const {
                         .keys = or_throw<std::invalid_argument>(read_key_file(settings_.key)),
                         .members = {members.begin(), members.end()},
                         .bind_address = settings_.listen};
-  options.link.run = plan_.run();
+  options.link.run = plan_.roster_run;
+  options.link.agreement = agreement_of(plan_, lesson_);
   options.link.dimension = lesson_.trainer->dimension();
   fit_to_model(options.link, options.link.dimension);
   options.link.policy =

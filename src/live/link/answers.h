@@ -40,8 +40,8 @@ class Answers {
     std::size_t messages_lost = 0;  // Of its former life, not taken by anyone.
   };
   Greeted welcome(std::string_view route, const Hello& hello);
-  void reject(std::string_view route, RejectReason reason) {
-    greeting_ = Answer{std::string(route), Reject{reason}};
+  void reject(std::string_view route, Reject reject) {
+    greeting_ = Answer{std::string(route), std::move(reject)};
   }
 
   // The word for why it is refused (Inbox::add), empty when it is taken.

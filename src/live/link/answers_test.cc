@@ -125,7 +125,7 @@ TEST(Answers, ARejectionGoesWhereTheHelloCameFrom) {
   Answers answers = make_answers();
   answers.welcome("a", {.session = 5});
   while (answers.next()) continue;
-  answers.reject("b", RejectReason::kTwin);
+  answers.reject("b", {RejectReason::kTwin});
   const std::optional<Answer> answer = answers.next();
   EXPECT_EQ(answer->route, "b");
   EXPECT_EQ(std::get<Reject>(answer->frame).reason, RejectReason::kTwin);

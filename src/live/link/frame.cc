@@ -1,5 +1,7 @@
 #include "live/link/frame.h"
 
+#include "live/link/agreement.h"
+
 namespace tessera {
 namespace {
 
@@ -21,27 +23,67 @@ struct HeadWriter {
     out.put(kind);
     (out.put(values), ...);
   }
+  void put_text(std::string_view text) {
+    out.put(static_cast<std::uint16_t>(text.size()));
+    out.put_bytes(bytes_of(text));
+  }
   void operator()(const Hello& f) {
     put(kHello, kLinkMagic, f.version, f.run, f.dimension, f.session, f.oldest);
+    put_text(f.agreement);
   }
   void operator()(const Welcome& f) { put(kWelcome, f.session, f.next, f.window); }
-  void operator()(const Reject& f) { put(kReject, static_cast<std::uint8_t>(f.reason)); }
+  void operator()(const Reject& f) {
+    put(kReject, static_cast<std::uint8_t>(f.reason));
+    if (f.reason == RejectReason::kAgreement) put_text(f.agreement);
+  }
   void operator()(const Chunk& f) { put(kChunk, f.number, f.total, f.offset); }
   void operator()(const Ack& f) { put(kAck, f.session, f.received, f.released, f.at); }
   void operator()(const Heartbeat&) { put(kHeartbeat); }
   void operator()(const Goodbye&) { put(kGoodbye); }
 };
 
+// An agreement of more than its maximum is not read, and the text that it has is left over.
+std::string read_text(ByteReader& in, bool& oversized) {
+  const auto length = in.get<std::uint16_t>();
+  oversized = length > Agreement::kBytesMax;
+  if (oversized) return {};
+  const ByteSpan bytes = in.get_bytes(length);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<Frame> oversized_text() {
+  return Error{"oversized",
+               fmt::format("an agreement of more than {} bytes", Agreement::kBytesMax)};
+}
+
 // The fields are read in the order they are named in, whatever they hold; the caller asks the
 // reader afterwards whether they were there.
-Frame read_hello(ByteReader& in) {
+Result<Frame> read_hello(ByteReader& in) {
   Hello hello;
   hello.version = in.get<std::uint16_t>();
+  if (hello.version != kLinkVersion) {
+    (void)in.get_bytes(in.left());
+    return Frame(hello);
+  }
   hello.run = in.get<std::uint64_t>();
   hello.dimension = in.get<std::uint64_t>();
   hello.session = in.get<std::uint64_t>();
   hello.oldest = in.get<std::uint64_t>();
-  return hello;
+  bool oversized = false;
+  hello.agreement = read_text(in, oversized);
+  if (oversized) return oversized_text();
+  return Frame(std::move(hello));
+}
+
+Result<Frame> read_reject(ByteReader& in) {
+  const auto reason = in.get<std::uint8_t>();
+  if (!in.ran_short() && (reason < 1 || reason > 5))
+    return Error{"reason", fmt::format("a rejection for reason {}, which is none", reason)};
+  Reject reject{.reason = static_cast<RejectReason>(reason)};
+  bool oversized = false;
+  if (reject.reason == RejectReason::kAgreement) reject.agreement = read_text(in, oversized);
+  if (oversized) return oversized_text();
+  return Frame(std::move(reject));
 }
 
 Frame read_welcome(ByteReader& in) {
@@ -73,17 +115,13 @@ Frame read_ack(ByteReader& in) {
 Result<Frame> read_body(std::uint8_t kind, ByteReader& in) {
   switch (kind) {
     case kHello:
-      if (in.left() >= sizeof kLinkMagic && in.get<std::uint32_t>() != kLinkMagic)
+      if (in.get<std::uint32_t>() != kLinkMagic && !in.ran_short())
         return Error{"magic", "a hello that is not tessera's"};
       return read_hello(in);
     case kWelcome:
       return read_welcome(in);
-    case kReject: {
-      const auto reason = in.get<std::uint8_t>();
-      if (!in.ran_short() && (reason < 1 || reason > 4))
-        return Error{"reason", fmt::format("a rejection for reason {}, which is none", reason)};
-      return Frame(Reject{static_cast<RejectReason>(reason)});
-    }
+    case kReject:
+      return read_reject(in);
     case kChunk:
       if (in.left() > 3 * sizeof(std::uint64_t) + kChunkBytesMax)
         return Error{"oversized", fmt::format("a chunk of {} bytes", in.left())};
@@ -111,6 +149,8 @@ std::string_view to_string(RejectReason reason) {
       return "dimension";
     case RejectReason::kTwin:
       return "twin";
+    case RejectReason::kAgreement:
+      return "agreement";
   }
   return "unknown";
 }

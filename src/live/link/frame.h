@@ -2,9 +2,9 @@
 // chunk, heartbeat, goodbye), the other side answers (welcome, reject, ack):
 //
 //   hello      who I am to you: protocol version, run, model size, my session, the first chunk I
-//              can still send
+//              can still send, and what we must agree on
 //   welcome    which chunk I expect next, and how many bytes I will hold for you
-//   reject     we cannot talk, and why
+//   reject     we cannot talk, and why; where we do not agree, what I say to it
 //   chunk      a piece of a message; chunks of a session are numbered without gaps from 1
 //   ack        chunks received, and chunks no longer held because their message was taken
 //   heartbeat  I am here
@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -25,11 +26,17 @@
 namespace tessera {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4C535354;  // "TSSL"
-inline constexpr std::uint16_t kLinkVersion = 3;
+inline constexpr std::uint16_t kLinkVersion = 4;
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;  // Of payload.
 
 // Why a hello is turned down; the numbers are on the wire.
-enum class RejectReason : std::uint8_t { kVersion = 1, kRun = 2, kDimension = 3, kTwin = 4 };
+enum class RejectReason : std::uint8_t {
+  kVersion = 1,
+  kRun = 2,
+  kDimension = 3,
+  kTwin = 4,
+  kAgreement = 5,
+};
 std::string_view to_string(RejectReason reason);
 
 struct Hello {
@@ -38,6 +45,7 @@ struct Hello {
   std::uint64_t dimension = 0;
   std::uint64_t session = 0;  // Differs each time a process starts.
   std::uint64_t oldest = 1;   // The first chunk that can still be sent; earlier ones are confirmed.
+  std::string agreement{};    // Agreement::text().
   bool operator==(const Hello&) const = default;
 };
 struct Welcome {
@@ -48,6 +56,7 @@ struct Welcome {
 };
 struct Reject {
   RejectReason reason = RejectReason::kVersion;
+  std::string agreement{};  // Of who rejects, where that is the reason.
   bool operator==(const Reject&) const = default;
 };
 struct Chunk {
@@ -83,7 +92,9 @@ Bytes encode(const Frame& frame);
 //   "truncated" "trailing"  shorter or longer than its kind;
 //   "kind" "magic"          not one of ours;
 //   "reason"                a rejection without a known reason;
-//   "oversized"             a chunk of more than kChunkBytesMax.
+//   "oversized"             a chunk of more than kChunkBytesMax, an agreement of more than its own
+//                           maximum.
+// Of a hello of another version nothing but that is read.
 Result<Frame> decode_frame(ByteSpan bytes);
 
 }  // namespace tessera

@@ -54,7 +54,8 @@ std::optional<Frame> Link::next_frame(Instant now) {
     return Hello{.run = options_.run,
                  .dimension = options_.dimension,
                  .session = session_,
-                 .oldest = outbox_.oldest()};
+                 .oldest = outbox_.oldest(),
+                 .agreement = options_.agreement.text()};
   if (!open() || goodbye_said_) return std::nullopt;
   if (!last_heartbeat_ || now - *last_heartbeat_ >= options_.heartbeat.interval) {
     last_heartbeat_ = now;
@@ -103,10 +104,18 @@ void Link::on_ack(Instant now, const Ack& ack) {
 void Link::on_reject(const Reject& reject) {
   if (!dialer_.greeting()) return refuse("answer");
   dialer_.hang_up();
+  if (reject.reason == RejectReason::kAgreement) return note_difference(reject.agreement);
   const bool twin = reject.reason == RejectReason::kTwin;
   liveness_.become(PeerCondition::kRefused,
                    twin ? "it refuses us: another process has our key, and came later"
                         : fmt::format("it refuses us: another {}", to_string(reject.reason)));
+}
+
+// What both sides say of it is the same, whoever noticed first.
+void Link::note_difference(std::string_view theirs) {
+  disagrees_ = true;
+  liveness_.become(PeerCondition::kRefused,
+                   fmt::format("we differ in {}", difference(options_.agreement.text(), theirs)));
 }
 
 // ---- the peer's connection
@@ -136,6 +145,7 @@ void Link::on_frame(Instant now, std::string_view route, ByteSpan bytes) {
 std::optional<RejectReason> Link::fault_of(Instant now, const Hello& hello) const {
   if (hello.version != kLinkVersion) return RejectReason::kVersion;
   if (hello.run != options_.run) return RejectReason::kRun;
+  if (hello.agreement != options_.agreement.text()) return RejectReason::kAgreement;
   if (hello.dimension != options_.dimension) return RejectReason::kDimension;
   if (answers_.was_replaced(hello.session) && now - answers_.heard_at() < liveness_.deadline())
     return RejectReason::kTwin;
@@ -145,8 +155,11 @@ std::optional<RejectReason> Link::fault_of(Instant now, const Hello& hello) cons
 void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
   if (const std::optional<RejectReason> fault = fault_of(now, hello)) {
     refuse(to_string(*fault));
-    answers_.reject(route, *fault);
-    if (*fault == RejectReason::kTwin)
+    const bool differs = *fault == RejectReason::kAgreement;
+    answers_.reject(route, {*fault, differs ? options_.agreement.text() : std::string()});
+    if (differs && !alive())
+      note_difference(hello.agreement);
+    else if (*fault == RejectReason::kTwin)
       liveness_.warn("two processes have its key, and the one that came later counts");
     else if (!alive())
       liveness_.become(PeerCondition::kRefused,
@@ -155,6 +168,7 @@ void Link::on_hello(Instant now, std::string_view route, const Hello& hello) {
   }
   // A chunk number of zero would make the arithmetic of what is released wrap.
   if (hello.oldest == 0 || hello.session == 0) return refuse("magic");
+  disagrees_ = false;
   const Answers::Greeted greeted = answers_.welcome(route, hello);
   answers_.heard(now);
   for (std::size_t n = greeted.messages_lost; n > 0; --n) refuse("old-session");
@@ -193,6 +207,7 @@ PeerState Link::state() const {
           .name = member_.name,
           .condition = liveness_.condition(),
           .reason = liveness_.reason(),
+          .disagrees = disagrees_ && liveness_.condition() == PeerCondition::kRefused,
           .last_heard = liveness_.last_heard(),
           .deadline = liveness_.deadline(),
           .connections = dialer_.connections(),

@@ -4,7 +4,8 @@
 // and we answer (Answers).
 //
 // Refusals: those of frame.h and Inbox::add, and
-//   "version" "run" "dimension"  a hello of another protocol, experiment or model
+//   "version" "run" "dimension"  a hello of another protocol, run or model
+//   "agreement"                  a hello of one who learns something else (agreement.h)
 //   "no-hello"                   a frame on a connection that did not say hello, or lost its place
 //                                to a newer one
 //   "direction"                  an answer where a statement was due, or the reverse
@@ -77,6 +78,7 @@ class Link {
   void on_chunk(Instant now, const Chunk& chunk);
   void on_welcome(Instant now, const Welcome& welcome);
   void on_reject(const Reject& reject);
+  void note_difference(std::string_view theirs);
   void on_ack(Instant now, const Ack& ack);
   OutgoingState outgoing() const;
 
@@ -90,6 +92,7 @@ class Link {
   Answers answers_;
   Liveness liveness_;
   std::optional<Instant> last_heartbeat_;  // Of ours.
+  bool disagrees_ = false;                 // As its last hello or our last one's answer says.
   bool leaving_ = false;
   bool goodbye_said_ = false;
   std::uint64_t bytes_in_ = 0;

@@ -27,7 +27,8 @@ std::shared_ptr<const Bytes> shared(std::size_t size, std::uint64_t seed = 1) {
 // ---- frames
 
 std::vector<Frame> one_of_each(ByteSpan payload) {
-  return {Hello{.run = 7, .dimension = 1000, .session = 9, .oldest = 3},
+  return {Hello{.run = 7, .dimension = 1000, .session = 9, .oldest = 3, .agreement = "a = b\n"},
+          Reject{RejectReason::kAgreement, "a = c\n"},
           Welcome{.session = 9, .next = 4, .window = 1 << 20},
           Reject{RejectReason::kDimension},
           Chunk{.number = 5, .total = 100, .offset = 60, .payload = payload},
@@ -66,8 +67,21 @@ TEST(Frame, WhatIsNotOursIsNamed) {
   Bytes reject = encode(Reject{});
   reject[1] = std::byte{9};
   EXPECT_EQ(decode_frame(reject).error().kind, "reason");
+  const std::string text(Agreement::kBytesMax + 1, 'a');
+  EXPECT_EQ(decode_frame(encode(Hello{.agreement = text})).error().kind, "oversized");
+  EXPECT_EQ(decode_frame(encode(Reject{RejectReason::kAgreement, text})).error().kind, "oversized");
   const Bytes large(kChunkBytesMax + 1);
   EXPECT_EQ(decode_frame(encode(Chunk{1, large.size(), 0, large})).error().kind, "oversized");
+}
+
+// An older one is shorter and has no agreement.
+TEST(Frame, OfAHelloOfAnotherVersionOnlyThatIsRead) {
+  Bytes older = encode(Hello{.run = 7, .session = 9});
+  older[5] = std::byte{3};
+  older.resize(39);
+  const Result<Frame> decoded = decode_frame(older);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Hello>(*decoded).version, 3);
 }
 
 // ---- receiving: messages of 1000 bytes at most, 1500 held at most
@@ -421,6 +435,7 @@ TEST(Link, EveryBreachIsCountedByName) {
   const std::vector<std::pair<std::string, Bytes>> breaches = {
       {"version", with([](Hello& h) { h.version = 99; })},
       {"run", with([](Hello& h) { h.run = 2; })},
+      {"agreement", with([](Hello& h) { h.agreement = "model = another"; })},
       {"dimension", with([](Hello& h) { h.dimension = 11; })},
       {"magic", with([](Hello& h) { h.session = 0; })},
       {"magic", with([](Hello& h) { h.oldest = 0; })},

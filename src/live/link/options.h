@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "live/link/agreement.h"
 
 namespace tessera {
 
@@ -43,6 +44,7 @@ struct RetryOptions {
 
 struct TransportOptions {
   std::uint64_t run = 0;        // Peers of another run or model size are refused, and say so.
+  Agreement agreement{};        // Peers that say something else are refused, and told what we say.
   std::uint64_t dimension = 0;  // Length of the model's vector.
   QueuePolicy policy = QueuePolicy::kBackPressure;
 

@@ -51,6 +51,7 @@ struct PeerState {
   std::string name{};
   PeerCondition condition = PeerCondition::kConnecting;
   std::string reason{};           // One sentence for people: why it is not alive, or a warning.
+  bool disagrees = false;         // Refused for what it says that we must agree on.
   Instant last_heard{};           // By Transport::now(); zero when never.
   Duration deadline{};            // How long it may be silent, as learnt so far.
   std::uint64_t connections = 0;  // Times the link was made; more than one means it broke.

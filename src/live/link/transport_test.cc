@@ -182,6 +182,22 @@ TEST_P(TransportTest, WhatIsNotOnTheWireCanBeForgotten) {
   EXPECT_EQ(await_message(*b)->bytes, *random_message(7));
 }
 
+TEST_P(TransportTest, WhoLearnsSomethingElseIsRefusedAndBothSidesSayInWhat) {
+  const auto net = network(2);
+  TransportOptions cats = quick(), dogs = quick();
+  cats.agreement.add("classes", "cat/dog");
+  dogs.agreement.add("classes", "dog/cat");
+  auto a = net->start(0, cats);
+  auto b = net->start(1, dogs);
+  a->send(1, random_message(10));
+  b->send(0, random_message(10));
+  EXPECT_TRUE(await([&] { return a->peer(1).disagrees && b->peer(0).disagrees; }));
+  EXPECT_EQ(a->peer(1).reason, "we differ in classes: here cat/dog, there dog/cat");
+  EXPECT_EQ(b->peer(0).reason, "we differ in classes: here dog/cat, there cat/dog");
+  EXPECT_EQ(a->peer(1).condition, PeerCondition::kRefused);
+  EXPECT_EQ(a->peer(1).in.messages + b->peer(0).in.messages, 0u);
+}
+
 TEST_P(TransportTest, AnotherRunOrModelIsRefusedOnBothSides) {
   const auto net = network(3);
   auto a = net->start(0);
