@@ -60,8 +60,8 @@ build() {  # PRESET [TARGET...]
   [[ $preset == tsan ]] && flags=(-DTESSERA_UNITY=ON
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -Wno-maybe-uninitialized")
   # Most libraries are compiled file by file here, with every warning. The folders named are not: the headers they use
-  # (CLI11, toml++, JSON, ZeroMQ, LibTorch) take most of their time, three minutes of two cores.
-  [[ $preset =~ ^(core|release)$ ]] && flags=("-DTESSERA_UNITY=tests;cli;report;run;live;torch")
+  # (CLI11, toml++, JSON, ZeroMQ, LibTorch, pybind11) take most of their time, three minutes of two cores.
+  [[ $preset =~ ^(core|release)$ ]] && flags=("-DTESSERA_UNITY=tests;cli;report;run;live;torch;python")
   quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON -DTESSERA_WERROR=ON "${flags[@]}" &&
     quietly "$preset-build" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
 }
