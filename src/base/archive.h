@@ -10,6 +10,7 @@
 // from then on reads give zeros, and whoever loads asks once, at the end, with ok().
 #pragma once
 
+#include <any>
 #include <array>
 #include <chrono>
 #include <concepts>
@@ -78,8 +79,10 @@ class Archive {
     raw(std::as_writable_bytes(values));
   }
 
-  // A buffer several things refer to, a message to many peers: it is written once.
-  void shared(std::shared_ptr<const Bytes>& buffer);
+  // A buffer several things refer to, a message to many peers: it is written once. T is made of
+  // Bytes and can be seen as such.
+  template <typename T>
+  void shared(std::shared_ptr<const T>& buffer);
 
   // Loading only: what was read cannot be. The first reason counts.
   void refuse(std::string why) {
@@ -251,6 +254,15 @@ class Archive {
     object.fields(*this);
   }
 
+  // Each holder's is written whole, and is its own when it is read back.
+  template <HasFields T>
+  void field(std::shared_ptr<const T>& object) {
+    if (!loading()) return field(const_cast<T&>(*object));
+    auto own = std::make_shared<T>();
+    field(*own);
+    object = std::move(own);
+  }
+
   template <typename Sequence>
   void sequence(Sequence& values) {
     std::size_t left = count(values.size());
@@ -266,9 +278,9 @@ class Archive {
   Bytes* out_ = nullptr;      // Not null while writing.
   ByteReader* in_ = nullptr;  // Not null while reading.
   Holders* holders_ = nullptr;
-  std::string why_;                                          // Refused, when not empty.
-  std::unordered_map<const Bytes*, std::uint64_t> numbers_;  // Buffers written, by their place.
-  std::vector<std::shared_ptr<const Bytes>> buffers_;        // Buffers read.
+  std::string why_;                                         // Refused, when not empty.
+  std::unordered_map<const void*, std::uint64_t> numbers_;  // Buffers written, by their place.
+  std::vector<std::any> buffers_;                           // Buffers written or read.
 };
 
 template <typename... T>
@@ -289,7 +301,8 @@ void Archive::of_node(NodeId node, T&... fields) {
   require(in.left() == 0, "a node's part is longer than it should be");
 }
 
-inline void Archive::shared(std::shared_ptr<const Bytes>& buffer) {
+template <typename T>
+void Archive::shared(std::shared_ptr<const T>& buffer) {
   if (!loading()) {
     // Zero is no buffer; a number never met before is followed by its bytes.
     std::uint64_t number = 0;
@@ -298,9 +311,10 @@ inline void Archive::shared(std::shared_ptr<const Bytes>& buffer) {
     field(number);
     if (!first) return;
     buffers_.push_back(buffer);
-    std::uint64_t size = buffer->size();
+    const auto& bytes = static_cast<const Bytes&>(*buffer);
+    std::uint64_t size = bytes.size();
     field(size);
-    return ByteWriter(*out_).put_bytes(*buffer);
+    return ByteWriter(*out_).put_bytes(bytes);
   }
   std::uint64_t number = 0;
   field(number);
@@ -308,9 +322,13 @@ inline void Archive::shared(std::shared_ptr<const Bytes>& buffer) {
   if (number == buffers_.size() + 1) {
     Bytes bytes;
     field(bytes);
-    buffers_.push_back(std::make_shared<const Bytes>(std::move(bytes)));
+    buffers_.emplace_back(std::make_shared<const T>(std::move(bytes)));
   }
-  buffer = number == 0 ? nullptr : buffers_[number - 1];
+  buffer = nullptr;
+  if (number == 0) return;
+  const auto* const held = std::any_cast<std::shared_ptr<const T>>(&buffers_[number - 1]);
+  if (!held) return refuse("it refers to a buffer of another kind");
+  buffer = *held;
 }
 
 // The whole of an object, to the end of `out`. Writing changes nothing in it: `fields` is not const

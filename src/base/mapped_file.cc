@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/descriptor.h"
 #include "base/file_writing.h"
@@ -23,6 +24,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   void* const place = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (place == MAP_FAILED) return file_error(path, "cannot map");
   return std::make_shared<const MappedFile>(std::span(static_cast<std::byte*>(place), size));
+}
+
+void MappedFile::put_away(ByteSpan part) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<std::size_t>(part.data() - mapped_.data());
+  const std::size_t begin = (offset + page - 1) / page * page,
+                    end = (offset + part.size()) / page * page;
+  if (begin < end) ::madvise(mapped_.data() + begin, end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -22,6 +22,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   ByteSpan bytes() const { return mapped_; }
+  // The pages of a part need not be in memory any more. Who reads it all the same waits for them.
+  void put_away(ByteSpan part) const;
 
  private:
   std::span<std::byte> mapped_;

@@ -1,4 +1,5 @@
-// Words for people: the nearest known name to a mistyped one, and numbers with units they can read.
+// Words for people: the nearest known name to a mistyped one, and numbers with units they can read;
+// and text taken apart.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ std::string join(std::span<const std::string_view> words, std::string_view betwe
 std::vector<std::string_view> split(std::string_view text,
                                     char at);  // "a,,b" has three parts; "" has none.
 std::string_view trimmed(std::string_view text);
+// The first line, without its end, which may be "\r\n"; `rest` is what comes after it.
+std::string_view take_line(std::string_view& rest);
 
 std::string show_bytes(double bytes);   // "1.34 GiB"
 std::string show_duration(Duration d);  // "12.5 ms"

@@ -51,15 +51,15 @@ void Workers::for_each(std::size_t count, const std::function<void(std::size_t, 
       const std::lock_guard lock(mutex_);
       job_ = &job;
       ++generation_;
-      busy_ = static_cast<unsigned>(pool_.size());
     }
     wake_.notify_all();
   }
   take_from(job, 0);
   if (share) {
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
+    // Who has not woken by now finds nothing to do, and is not waited for.
     job_ = nullptr;
+    done_.wait(lock, [this] { return busy_ == 0; });
   }
   if (job.failure) std::rethrow_exception(job.failure);
 }
@@ -70,10 +70,11 @@ void Workers::work(unsigned worker) {
     Job* job = nullptr;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return closing_ || generation_ != seen; });
+      wake_.wait(lock, [&] { return closing_ || (job_ && generation_ != seen); });
       if (closing_) return;
       seen = generation_;
       job = job_;
+      ++busy_;
     }
     take_from(*job, worker);
     const std::lock_guard lock(mutex_);

@@ -40,7 +40,7 @@ class Workers {
   std::condition_variable wake_, done_;
   Job* job_ = nullptr;
   std::size_t generation_ = 0;
-  unsigned busy_ = 0;
+  unsigned busy_ = 0;  // Workers that have taken the job and not finished with it.
   bool closing_ = false;
   std::vector<std::jthread> pool_;
 };

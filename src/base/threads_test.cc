@@ -24,6 +24,15 @@ TEST(Workers, RunEveryIndexOnce) {
   }
 }
 
+// Most workers wake to find the job over, and must take the next one or the one after it.
+TEST(Workers, RunShortJobsInARow) {
+  Workers workers(5);
+  std::atomic<std::size_t> runs = 0;
+  for (std::size_t job = 0; job < 2000; ++job)
+    workers.for_each(2 + job % 3, [&](std::size_t) { ++runs; });
+  EXPECT_EQ(runs, 666u * (2 + 3 + 4) + 2 + 3);
+}
+
 TEST(Workers, ThrowTheFailureOfTheLowestIndexAfterAllHaveRun) {
   Workers workers(4);
   std::atomic<int> runs = 0;
