@@ -81,9 +81,13 @@ Result<Head> read_head(ByteReader& reader) {
   return head;
 }
 
+// A column nobody has any more is put away, though others of its file are still in use: a live node
+// copies its own samples and leaves the rest.
 template <typename T>
 Column<T> column(ByteSpan bytes, const std::shared_ptr<const MappedFile>& file) {
-  return {std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)), file};
+  const std::shared_ptr<const void> owner(bytes.data(),
+                                          [file, bytes](const void*) { file->put_away(bytes); });
+  return {std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)), owner};
 }
 
 // Every length is compared with what is left of the file before it is used.

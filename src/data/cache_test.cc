@@ -91,6 +91,25 @@ TEST(DataCache, TheSecondLoadGivesTheSameAndReadsNoSource) {
 }
 
 // Cut anywhere, or with any byte of it changed, it is not believed.
+TEST(DataCache, AHalfThatIsPutAwayTakesNothingElseWithIt) {
+  KeptSet set;
+  std::vector<std::uint8_t> many(100'002);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * i >> 3);
+  set.made().train.bytes = many;
+  set.made().train.targets = std::vector<float>(many.size() / 3, 2);
+  set.made().train.users = std::vector<std::uint32_t>(many.size() / 3, 5);
+  ASSERT_TRUE(set.load().ok());
+  Result<DecodedData> mapped = set.load();
+  ASSERT_TRUE(mapped.ok());
+  const Column<std::uint8_t> kept = mapped->train.bytes;
+  mapped->train = {};
+  EXPECT_EQ(values(kept), many);
+  EXPECT_EQ(values(mapped->test.floats), values(set.made().test.floats));
+  mapped->test = {};
+  EXPECT_EQ(values(kept), many);
+  EXPECT_EQ(set.decoded(), 1);
+}
+
 TEST(DataCache, NoDamageIsBelieved) {
   KeptSet set;
   const fs::path file = set.folder().path() / "file";

@@ -5,9 +5,12 @@
 #include "data/sets/csv.h"
 #include "data/sets/idx_sets.h"
 #include "data/sets/image_folder.h"
+#include "data/sets/leaf_own.h"
 #include "data/sets/leaf_sets.h"
 #include "data/sets/movielens.h"
+#include "data/sets/npy.h"
 #include "data/sets/synthetic.h"
+#include "data/sets/text.h"
 #include "data/views.h"
 
 namespace tessera {
@@ -32,8 +35,18 @@ constexpr DatasetKind kDatasets[] = {
      "your own JPEG or PNG images, a sub-folder per class", image_folder_source},
     {"csv", "csv:file=FILE,label=COLUMN,classes=no/yes,shape=1/1/4,test=0.2,seed=1",
      "your own table, a sample per line under a line of names", csv_source},
+    {"npy",
+     "npy:file=FILE,labels=FILE,classes=10,shape=1/1/4,channels=auto,test=0.2,seed=1,scale=raw",
+     "your own NumPy arrays, one of samples and one of classes", npy_source},
+    {"npz", "npz:file=FILE,x=x,y=y,classes=10,shape=1/1/4,channels=auto,test=0.2,seed=1,scale=raw",
+     "your own NumPy arrays, named, in one file", npz_source},
+    {"text", "text:file=FILE,alphabet=bytes,length=80,step=1,test=0.2,unknown=refuse",
+     "your own text, a file or dir= of .txt files: characters and the one that follows",
+     text_source},
     {"movielens", "movielens:dir=data/ml-latest-small,seed=1",
      "ratings of films by users, 70% of each user's to train on", movielens_source},
+    {"leaf", "leaf:dir=FOLDER,classes=10,shape=1/1/4,channels=auto,test=0.2,seed=1,scale=raw",
+     "your own LEAF folder: numbers of any shape, by user", leaf_source},
     {"femnist", "femnist:dir=data/femnist,scale=unit",
      "handwritten characters of 62 classes by writer (LEAF)", femnist_source},
     {"shakespeare", "shakespeare:dir=data/shakespeare",

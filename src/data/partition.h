@@ -21,6 +21,12 @@ struct Partition {
   std::vector<Indices> test{};  // The same; empty when every node is tested on the whole test half.
 };
 
+// How many training samples a node has; none where there is no data.
+inline std::uint32_t samples_of(const Partition& partition, NodeId node) {
+  return node < partition.train.size() ? static_cast<std::uint32_t>(partition.train[node].size())
+                                       : 0;
+}
+
 // Throws std::invalid_argument where data and nodes do not fit it.
 using Deal =
     std::function<Partition(const LoadedData& data, std::uint32_t nodes, const Random& random)>;

@@ -1,7 +1,6 @@
 // The partition `file`: a line per training sample with the node that holds it, or '-'.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -25,10 +24,8 @@ class SplitReader {
     if (!text) throw std::invalid_argument(fmt::format("file: {}", text.error().message));
     std::string_view rest = *text;
     while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);
       if (line_ == samples) refuse(fmt::format("there are only {} training samples", samples));
-      take(trimmed(rest.substr(0, end + 1)));
-      rest.remove_prefix(end + 1);
+      take(trimmed(take_line(rest)));
     }
     if (line_ != samples)
       refuse(fmt::format("the file ends here, and there are {} training samples", samples));

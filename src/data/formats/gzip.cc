@@ -8,13 +8,20 @@
 namespace tessera {
 namespace {
 
-constexpr int kGzipOnly = 16 + MAX_WBITS;
+// What zlib is to expect, in its own code, and what people call it.
+struct Form {
+  int window_bits = 0;
+  std::string_view name{};
+};
+constexpr Form kGzip{.window_bits = 16 + MAX_WBITS, .name = "gzip"};
+constexpr Form kBare{.window_bits = -MAX_WBITS, .name = "deflated"};
+
 constexpr std::size_t kFirstStep = 64 * 1024;
 
 class Inflater {
  public:
-  explicit Inflater(ByteSpan packed) : packed_(packed) {
-    CHECK(inflateInit2(&stream_, kGzipOnly) == Z_OK);
+  Inflater(ByteSpan packed, Form form) : packed_(packed), form_(form) {
+    CHECK(inflateInit2(&stream_, form.window_bits) == Z_OK);
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
@@ -47,9 +54,9 @@ class Inflater {
     if (status == Z_STREAM_END) return end_member(), made;
     if (status == Z_BUF_ERROR || (status == Z_OK && made == 0 && consumed_ == packed_.size()))
       return Error{"truncated",
-                   fmt::format("byte {}: the gzip data ends too early", packed_.size())};
+                   fmt::format("byte {}: the {} data ends too early", packed_.size(), form_.name)};
     if (status != Z_OK)
-      return Error{"gzip", fmt::format("byte {}: broken gzip data ({})", consumed_,
+      return Error{"gzip", fmt::format("byte {}: broken {} data ({})", consumed_, form_.name,
                                        stream_.msg ? stream_.msg : "no reason given")};
     return made;
   }
@@ -61,14 +68,15 @@ class Inflater {
   }
 
   ByteSpan packed_;
+  Form form_;
   std::size_t consumed_ = 0;
   bool ended_ = false;
   z_stream stream_{};
 };
 
 // Up to `count` bytes.
-Result<Bytes> inflate_up_to(ByteSpan packed, std::size_t count) {
-  Inflater inflater(packed);
+Result<Bytes> inflate_up_to(ByteSpan packed, std::size_t count, Form form) {
+  Inflater inflater(packed, form);
   Bytes out;
   std::size_t step = kFirstStep;
   while (out.size() < count) {
@@ -84,6 +92,14 @@ Result<Bytes> inflate_up_to(ByteSpan packed, std::size_t count) {
   return out;
 }
 
+// One byte more than allowed tells "exactly that many" from "too many".
+Result<Bytes> inflate_all(ByteSpan packed, std::size_t bytes_max, Form form) {
+  Result<Bytes> out = inflate_up_to(packed, bytes_max + 1, form);
+  if (out.ok() && out->size() > bytes_max)
+    return Error{"size", fmt::format("unpacks to more than {} bytes", bytes_max)};
+  return out;
+}
+
 }  // namespace
 
 bool is_gzip(ByteSpan bytes) {
@@ -91,15 +107,15 @@ bool is_gzip(ByteSpan bytes) {
 }
 
 Result<Bytes> gunzip(ByteSpan packed, std::size_t bytes_max) {
-  // One byte more than allowed tells "exactly that many" from "too many".
-  Result<Bytes> out = inflate_up_to(packed, bytes_max + 1);
-  if (out.ok() && out->size() > bytes_max)
-    return Error{"size", fmt::format("unpacks to more than {} bytes", bytes_max)};
-  return out;
+  return inflate_all(packed, bytes_max, kGzip);
 }
 
 Result<Bytes> gunzip_first(ByteSpan packed, std::size_t count) {
-  return inflate_up_to(packed, count);
+  return inflate_up_to(packed, count, kGzip);
+}
+
+Result<Bytes> inflate_deflated(ByteSpan packed, std::size_t bytes_max) {
+  return inflate_all(packed, bytes_max, kBare);
 }
 
 }  // namespace tessera

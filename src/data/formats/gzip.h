@@ -3,11 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/bytes.h"
 #include "base/result.h"
 
 namespace tessera {
+
+// What one packed file may unpack to: a few megabytes of zeros unpack to gigabytes. The largest of
+// the sets that are read gzipped, EMNIST, is of 600 MB.
+inline constexpr std::uint64_t kUnpackedBytesMax = 2ull << 30;
 
 bool is_gzip(ByteSpan bytes);
 
@@ -16,5 +21,8 @@ Result<Bytes> gunzip(ByteSpan packed, std::size_t bytes_max);
 
 // The first `count` bytes, or as many as there are: enough to read a header.
 Result<Bytes> gunzip_first(ByteSpan packed, std::size_t count);
+
+// The same without gzip's header and checksum, as archives have it.
+Result<Bytes> inflate_deflated(ByteSpan packed, std::size_t bytes_max);
 
 }  // namespace tessera

@@ -9,8 +9,6 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kUnsignedBytes = 0x0800;
-// A few megabytes of zeros unpack to gigabytes. The largest of these sets, EMNIST, is of 600 MB.
-constexpr std::uint64_t kUnpackedBytesMax = 2ull << 30;
 
 std::uint32_t big_endian(ByteSpan four) {
   std::uint32_t value = 0;

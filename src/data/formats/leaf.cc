@@ -16,6 +16,8 @@ using Json = nlohmann::json;
 enum class Part { kOther, kUsers, kCounts, kData };
 enum class Field { kOther, kX, kY };
 
+constexpr int kRowDepth = 5, kDepthMax = 7;
+
 Part part_of(std::string_view key) {
   if (key == "users") return Part::kUsers;
   if (key == "num_samples") return Part::kCounts;
@@ -28,7 +30,8 @@ Field field_of(std::string_view key) {
 }
 
 // Follows the parser through the document. Values that matter sit at fixed depths: the names under
-// "users" at 2, a user's x and y at 4, the numbers of one x at 5.
+// "users" at 2, a user's x and y at 4, the numbers of one x at 5, or up to 7 where its lists are
+// nested.
 class Handler final : public nlohmann::json_sax<Json> {
  public:
   explicit Handler(const LeafSink& sink) : sink_(sink) {}
@@ -58,6 +61,7 @@ class Handler final : public nlohmann::json_sax<Json> {
   bool in_samples() const { return part_ == Part::kData && field_ != Field::kOther; }
   bool number(double value);
   bool other(std::string_view what);
+  bool end_list();
   bool end_user();
   bool fail(std::string_view kind, std::string message) {
     error_ = Error{kind, std::move(message)};
@@ -75,7 +79,8 @@ class Handler final : public nlohmann::json_sax<Json> {
   Part part_ = Part::kOther;
   Field field_ = Field::kOther;  // Of a user.
   LeafUser user_{};
-  std::size_t row_begin_ = 0;  // Where the numbers of the x being read begin.
+  std::vector<std::size_t> nested_{};  // Entries so far of each list that the x being read is in.
+  int numbers_at_ = 0;                 // The depth of this user's numbers; 0: not known yet.
   std::size_t rows_ = 0;
   std::vector<std::string> listed_{};
   std::vector<double> counts_{};
@@ -94,8 +99,12 @@ bool Handler::number(double value) {
   if (part_ == Part::kCounts && depth_ <= 2) return counts_.push_back(value), true;
   if (!in_samples()) return other("a number");
   if (std::abs(value) > std::numeric_limits<float>::max()) return misplaced("a number so large");
-  if (depth_ == 5 && field_ == Field::kX)
+  if (depth_ >= kRowDepth && field_ == Field::kX) {
+    if (numbers_at_ == 0) numbers_at_ = depth_;
+    if (numbers_at_ != depth_) return misplaced("a number");
+    ++nested_.back();
     return user_.numbers.push_back(static_cast<float>(value)), true;
+  }
   if (depth_ == 4 && field_ == Field::kY) return user_.labels.push_back(value), true;
   return misplaced("a number");
 }
@@ -140,6 +149,7 @@ bool Handler::key(string_t& text) {
                                            : field_ == Field::kY && user_.samples() > 0;
     if (again) return misplaced("a second list");
     rows_ = 0;
+    nested_.clear();
   }
   return true;
 }
@@ -152,24 +162,42 @@ bool Handler::end_object() {
 
 bool Handler::start_array(std::size_t) {
   ++depth_;
-  row_begin_ = user_.numbers.size();
   if (depth_ == 1) return misplaced("a list");
   if (part_ == Part::kUsers || part_ == Part::kCounts) return depth_ == 2 || misplaced("a list");
   if (part_ != Part::kData || (depth_ > 3 && !in_samples())) return true;
-  const bool fits = depth_ == 4 || (depth_ == 5 && field_ == Field::kX);
-  return fits || misplaced("a list");
+  if (depth_ == 4) return true;
+  const bool too_deep = depth_ > kDepthMax || (numbers_at_ > 0 && depth_ > numbers_at_);
+  if (depth_ < kRowDepth || field_ != Field::kX || too_deep) return misplaced("a list");
+  if (!nested_.empty()) ++nested_.back();
+  nested_.push_back(0);
+  return true;
 }
 
 bool Handler::end_array() {
+  if (in_samples() && depth_ >= kRowDepth && !end_list()) return false;
   --depth_;
   if (depth_ != 4 || !in_samples()) return true;
-  const std::size_t width = user_.numbers.size() - row_begin_;
-  if (rows_ == 0) user_.width = width;
-  if (width == 0 || width != user_.width)
-    return fail("format", fmt::format("user '{}', x {}: {} numbers where x 0 has {}",
-                                      printable(user_.name), rows_, width, user_.width));
+  user_.width = 1;
+  for (const std::uint32_t extent : user_.extents) user_.width *= extent;
   ++rows_;
   return true;
+}
+
+// All lists at one depth are of one length.
+bool Handler::end_list() {
+  const auto level = static_cast<std::size_t>(depth_ - kRowDepth);
+  const std::size_t length = nested_.back();
+  nested_.pop_back();
+  if (user_.extents.size() <= level) user_.extents.resize(level + 1, 0);
+  std::uint32_t& extent = user_.extents[level];
+  const bool first = extent == 0;
+  if (first) extent = static_cast<std::uint32_t>(length);
+  if (length > 0 && length == extent) return true;
+  const bool flat = numbers_at_ == kRowDepth || length == 0;
+  return fail("format", flat ? fmt::format("user '{}', x {}: {} numbers where x 0 has {}",
+                                           printable(user_.name), rows_, length, extent)
+                             : fmt::format("user '{}', x {}: a list of {} where another has {}",
+                                           printable(user_.name), rows_, length, extent));
 }
 
 bool Handler::end_user() {
@@ -188,6 +216,7 @@ bool Handler::end_user() {
       return fail(taken.error().kind, taken.error().message);
   user_ = {};
   field_ = Field::kOther;
+  numbers_at_ = 0;
   return true;
 }
 

@@ -7,6 +7,7 @@
 // on one by one as they are read.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,12 +17,14 @@
 
 namespace tessera {
 
-// A sample's x is a row of numbers or a text, its y a number or a text; the same for all of them.
+// A sample's x is a text or a row of numbers, which may be lists of lists; its y is a number or a
+// text; the same for all of them.
 struct LeafUser {
   std::string name{};
-  std::size_t width = 0;             // Numbers in each x.
-  std::vector<float> numbers{};      // Of all x, one after the other.
-  std::vector<std::string> texts{};  // Of all x.
+  std::size_t width = 0;                 // Numbers in each x.
+  std::vector<std::uint32_t> extents{};  // Of each x: (width), or up to three of nested lists.
+  std::vector<float> numbers{};          // Of all x, one after the other.
+  std::vector<std::string> texts{};      // Of all x.
   std::vector<double> labels{};
   std::vector<std::string> label_texts{};
   std::size_t samples() const { return labels.size() + label_texts.size(); }

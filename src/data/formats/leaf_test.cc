@@ -35,6 +35,23 @@ TEST(Leaf, ReadsNumbersAndTexts) {
             "a: 'to be' 'or' -> 'n' 'o'; ");
 }
 
+TEST(Leaf, NestedListsHaveTheirExtents) {
+  const std::string_view json =
+      R"({"users": ["a", "b"], "num_samples": [2, 1],
+          "user_data": {"a": {"x": [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [0, 0, 0]]], "y": [0, 1]},
+                        "b": {"x": [[1, 2]], "y": [1]}}})";
+  std::vector<std::vector<std::uint32_t>> extents;
+  std::vector<std::size_t> widths;
+  const Result<void> parsed = parse_leaf(bytes_of(json), [&](const LeafUser& user) -> Result<void> {
+    extents.push_back(user.extents);
+    widths.push_back(user.width);
+    return {};
+  });
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(extents, (std::vector<std::vector<std::uint32_t>>{{2, 3}, {2}}));
+  EXPECT_EQ(widths, (std::vector<std::size_t>{6, 2}));
+}
+
 TEST(Leaf, PassesOverWhatItDoesNotKnowAndUsersWithoutSamples) {
   EXPECT_EQ(read(R"({"hierarchies": [["x", {"y": [1]}], null], "note": {"users": [true]},
                      "users": ["a"], "num_samples": 1,
@@ -56,8 +73,19 @@ TEST(Leaf, ErrorsNameThePlace) {
       {R"({"user_data": {"a": {"x": [1]}}})", "user 'a', x 0: a number where a LEAF file has none"},
       {R"({"user_data": {"a": {"x": ["s", {}]}}})",
        "user 'a', x 1: an object where a LEAF file has none"},
-      {R"({"user_data": {"a": {"x": [[[1]]]}}})",
+      {R"({"user_data": {"a": {"x": [[[[[1]]]]]}}})",
        "user 'a', x 0: a list where a LEAF file has none"},
+      {R"({"user_data": {"a": {"x": [[[1, 2], [3]]]}}})",
+       "user 'a', x 0: a list of 1 where another has 2"},
+      {R"({"user_data": {"a": {"x": [[[1], [2]], [[3]]]}}})",
+       "user 'a', x 1: a list of 1 where another has 2"},
+      {R"({"user_data": {"a": {"x": [[1, [2]]]}}})",
+       "user 'a', x 0: a list where a LEAF file has none"},
+      {R"({"user_data": {"a": {"x": [[[1], 2]]}}})",
+       "user 'a', x 0: a number where a LEAF file has none"},
+      {R"({"user_data": {"a": {"x": [[[1]], [2]]}}})",
+       "user 'a', x 1: a number where a LEAF file has none"},
+      {R"({"user_data": {"a": {"y": [[1]]}}})", "user 'a', y 0: a list where a LEAF file has none"},
       {R"({"user_data": {"a": {"y": [1, null]}}})",
        "user 'a', y 1: null where a LEAF file has none"},
       {R"({"user_data": {"a": {"y": [1, 1e300]}}})",

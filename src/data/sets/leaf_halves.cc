@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "base/files.h"
 #include "data/loading.h"
@@ -12,33 +11,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using UserNumbers = std::map<std::string, std::uint32_t>;
-
-Result<ByteHalf> read_half(const fs::path& folder, const LeafAppend& append, UserNumbers& numbers) {
-  constexpr std::array<std::string_view, 1> kJson = {".json"};
-  const Result<std::vector<fs::path>> files = files_in(folder, kJson);
-  if (!files) return files.error();
-  if (files->empty())
-    return Error{"empty", fmt::format("{}: there are no .json files", folder.string())};
+Result<ByteHalf> read_half(const fs::path& folder, const LeafAppend& append, LeafReader& reader) {
   ByteHalf half;
-  const LeafSink sink = [&](const LeafUser& user) -> Result<void> {
-    const auto number = static_cast<std::uint32_t>(numbers.size());
-    half.users.insert(half.users.end(), user.samples(),
-                      numbers.try_emplace(user.name, number).first->second);
-    return append(user, half);
-  };
-  for (const fs::path& file : *files) {
-    const Result<Bytes> json = read_file(file);
-    if (!json) return json.error();
-    if (const Result<void> parsed = parse_leaf(*json, sink); !parsed)
-      return in_file(file, parsed.error());
-  }
-  if (half.users.empty())
-    return Error{"empty", fmt::format("{}: its files hold no samples", folder.string())};
+  const Result<void> read =
+      reader.read(folder, false, [&](const LeafUser& user, std::uint32_t number) {
+        half.users.insert(half.users.end(), user.samples(), number);
+        return append(user, half);
+      });
+  if (!read) return read.error();
   return half;
 }
 
 }  // namespace
+
+Result<void> LeafReader::read(const fs::path& folder, bool may_be_empty, const Visit& visit) {
+  constexpr std::array<std::string_view, 1> kJson = {".json"};
+  const Result<std::vector<fs::path>> files = files_in(folder, kJson);
+  if (!files) return files.error();
+  if (files->empty() && !may_be_empty)
+    return Error{"empty", fmt::format("{}: there are no .json files", folder.string())};
+  std::size_t samples = 0;
+  const LeafSink sink = [&](const LeafUser& user) -> Result<void> {
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    samples += user.samples();
+    return visit(user, numbers_.try_emplace(user.name, next).first->second);
+  };
+  for (const fs::path& file : *files) {
+    const Result<Bytes> json = read_file(file);
+    if (!json) return json.error();
+    const Result<void> parsed = parse_leaf(*json, sink);
+    if (!parsed.ok() && !(may_be_empty && parsed.error().kind == "empty"))
+      return in_file(file, parsed.error());
+  }
+  if (samples == 0 && !may_be_empty)
+    return Error{"empty", fmt::format("{}: its files hold no samples", folder.string())};
+  return {};
+}
 
 Result<LeafHalves> read_leaf(const fs::path& dir, const LeafAppend& append) {
   constexpr std::string_view kRemedy =
@@ -46,10 +54,10 @@ Result<LeafHalves> read_leaf(const fs::path& dir, const LeafAppend& append) {
   for (const char* half : {"train", "test"})
     if (const Result<void> there = require_folder(dir / half, kRemedy); !there)
       return there.error();
-  UserNumbers numbers;
-  Result<ByteHalf> train = read_half(dir / "train", append, numbers);
+  LeafReader reader;
+  Result<ByteHalf> train = read_half(dir / "train", append, reader);
   if (!train) return train.error();
-  Result<ByteHalf> test = read_half(dir / "test", append, numbers);
+  Result<ByteHalf> test = read_half(dir / "test", append, reader);
   if (!test) return test.error();
   return LeafHalves{std::move(*train), std::move(*test)};
 }

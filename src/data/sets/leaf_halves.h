@@ -1,8 +1,10 @@
 // From LEAF's folders of files to the two halves of a set.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/result.h"
@@ -11,8 +13,20 @@
 
 namespace tessera {
 
-// Reads DIR/train/*.json and DIR/test/*.json in the order of their names and lets `append` put each
-// user's samples into a half; this numbers the users, in the order they are met.
+// Reads the .json files of folders in the order of their names and numbers the users, in the order
+// they are met.
+class LeafReader {
+ public:
+  using Visit = std::function<Result<void>(const LeafUser& user, std::uint32_t number)>;
+  // An Error of kind "empty" where there are no samples, unless there may be none.
+  Result<void> read(const std::filesystem::path& folder, bool may_be_empty, const Visit& visit);
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_{};
+};
+
+// Reads DIR/train/*.json and DIR/test/*.json and lets `append` put each user's samples into a half;
+// whose they are is added here.
 struct LeafHalves {
   ByteHalf train{};
   ByteHalf test{};

@@ -36,15 +36,16 @@ constexpr auto kTokens = [] {
 // LEAF divides the scanned grey levels by 255; the byte is what was there before, so nothing is
 // lost by going back.
 Result<void> append_writer(const LeafUser& user, ByteHalf& half) {
-  constexpr std::size_t kPixels = kFemnistSide * kFemnistSide;
-  if (user.width != kPixels)
+  constexpr std::size_t kFemnistPixels = kFemnistSide * kFemnistSide;
+  if (user.width != kFemnistPixels)
     return Error{"format", fmt::format("{}: x has {} numbers, not {} pixels", leaf_place(user, 0),
-                                       user.width, kPixels)};
+                                       user.width, kFemnistPixels)};
   for (std::size_t i = 0; i < user.numbers.size(); ++i) {
     const float pixel = user.numbers[i];
     if (!(pixel >= 0 && pixel <= 1))
-      return Error{"range", fmt::format("{}, pixel {}: {} is not in [0, 1]",
-                                        leaf_place(user, i / kPixels), i % kPixels, pixel)};
+      return Error{"range",
+                   fmt::format("{}, pixel {}: {} is not in [0, 1]",
+                               leaf_place(user, i / kFemnistPixels), i % kFemnistPixels, pixel)};
     half.features.push_back(static_cast<std::uint8_t>(std::lround(pixel * 255)));
   }
   return append_labels(user, kFemnistClasses, half);

@@ -41,14 +41,6 @@ std::string_view parse_line(std::string_view line, Rating& rating) {
   return {};
 }
 
-std::string_view take_line(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find('\n'), rest.size());
-  std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 // Sorted and each once; an id's new number is its place.
 std::vector<std::uint32_t> distinct(std::span<const Rating> ratings, std::uint32_t Rating::*id) {
   std::vector<std::uint32_t> ids;
