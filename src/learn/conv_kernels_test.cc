@@ -134,6 +134,36 @@ TEST(Linear, EqualsTheFormulaOnEveryTarget) {
   }
 }
 
+// Products are fused with their sums in columns that fill sixteens and rounded by themselves in the
+// rest, so that layers of any width have the same bits with vectors of eight and of sixteen.
+TEST(Linear, FusesTheSameColumnsOnEveryTargetWithFusedMultiplyAdds) {
+  const LinearShape s{8, 40, 20};
+  const OutputRange all{0, s.outputs};
+  const Vector in = normals(s.batch * s.inputs, Random(1));
+  const Vector weights = normals(s.inputs * s.outputs, Random(2));
+  const Vector d_out = normals(s.batch * s.outputs, Random(4));
+  const auto add = [](float x, float y, float sum, std::size_t column) {
+    return column < 32 ? std::fma(x, y, sum) : sum + x * y;
+  };
+  Vector d_in_expected(in.size(), 0.0f), d_weights_expected(weights.size(), 0.0f);
+  for (std::size_t n = 0; n < s.batch; ++n)
+    for (std::size_t k = 0; k < s.outputs; ++k)
+      for (std::size_t i = 0; i < s.inputs; ++i) {
+        float &a = d_in_expected[n * s.inputs + i], &b = d_weights_expected[k * s.inputs + i];
+        a = add(d_out[n * s.outputs + k], weights[k * s.inputs + i], a, i);
+        b = add(d_out[n * s.outputs + k], in[n * s.inputs + i], b, i);
+      }
+  for (const std::string& target : simd_targets()) {
+    if (!target.starts_with("AVX")) continue;
+    const UseSimdTarget use(target);
+    Vector d_in(in.size()), d_weights(weights.size());
+    linear_inputs(s, d_out.data(), weights.data(), all, d_in.data());
+    linear_weights(s, in.data(), d_out.data(), all, d_weights.data());
+    EXPECT_EQ(d_in, d_in_expected) << target;
+    EXPECT_EQ(d_weights, d_weights_expected) << target;
+  }
+}
+
 // Sums run in the order of k, whatever the width of a vector: targets with fused multiply-adds
 // agree to the bit.
 TEST(Convolve, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {

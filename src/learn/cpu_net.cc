@@ -16,11 +16,11 @@ namespace {
 
 class CpuNet final : public NodeModel {
  public:
-  CpuNet(const Model& model, std::size_t batch_max)
+  CpuNet(const Model& model, std::size_t batch_max, DeviceOptions::Convolutions convolutions)
       : task_(model.task),
         outputs_(model.outputs),
         batch_max_(batch_max),
-        chain_(model, model.layers, batch_max, /*first=*/true),
+        chain_(model, model.layers, batch_max, /*first=*/true, convolutions),
         parameters_(model.dimension()),
         gradient_(model.dimension()) {}
 
@@ -110,8 +110,9 @@ void require_whole_vectors(const Model& model) {
   require_whole_vectors(model, model.layers);
 }
 
-std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max) {
-  return std::make_unique<CpuNet>(model, batch_max);
+std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max,
+                                        DeviceOptions::Convolutions convolutions) {
+  return std::make_unique<CpuNet>(model, batch_max, convolutions);
 }
 
 }  // namespace tessera

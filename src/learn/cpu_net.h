@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "learn/device.h"
 #include "learn/node_model.h"
 
 namespace tessera {
@@ -15,6 +16,8 @@ void require_whole_vectors(const Model& model);
 
 // For a model that keeps to that. A batch of more than `batch_max` samples is more than its memory
 // was laid out for.
-std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max);
+std::unique_ptr<NodeModel> make_cpu_net(
+    const Model& model, std::size_t batch_max,
+    DeviceOptions::Convolutions convolutions = DeviceOptions::Convolutions::kDirect);
 
 }  // namespace tessera

@@ -72,8 +72,9 @@ void expect_plain_gradient(const Model& model, NodeModel& net, const Vector& fla
   }
 }
 
-void expect_agreement(const Model& model) {
-  const auto net = make_cpu_net(model, kBatchMax);
+void expect_agreement(const Model& model, DeviceOptions::Convolutions convolutions =
+                                              DeviceOptions::Convolutions::kDirect) {
+  const auto net = make_cpu_net(model, kBatchMax, convolutions);
   const Vector flat = shaken_parameters(model);
   net->arrange(flat, net->parameters());
   const MadeUpData data(model.task, kBatchMax, Random(3));
@@ -109,6 +110,23 @@ TEST(CpuNet, RunsLayersThatAreNotFused) {
                        .relu()
                        .linear("e", 3)
                        .done());
+}
+
+TEST(CpuNet, EqualsItsFormulasWithConvolutionsByWinograd) {
+  const testing::Case c = testing::small_cases()[0];
+  const Model model = build_model(c.spec, c.task);
+  expect_agreement(model, parse_device("cpu:convolution=winograd").convolutions);
+  // It is another way to the same numbers, not the same way.
+  const auto direct = make_cpu_net(model, 8, parse_device("cpu").convolutions);
+  const auto winograd = make_cpu_net(model, 8, DeviceOptions::Convolutions::kWinograd);
+  const Vector flat = initial_parameters(model, Random(1));
+  const MadeUpData data(c.task, 8, Random(2));
+  for (NodeModel* const net : {direct.get(), winograd.get()}) {
+    net->arrange(flat, net->parameters());
+    net->differentiate(data.first(8));
+  }
+  EXPECT_LT(relative_gap(winograd->gradient(), direct->gradient()), 1e-4);
+  EXPECT_FALSE(std::ranges::equal(winograd->gradient(), direct->gradient()));
 }
 
 TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {

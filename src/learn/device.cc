@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
+constexpr std::array<std::string_view, 2> kConvolutions = {"direct", "winograd"};
 // As DeviceOptions::Precision lists them.
 constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32"};
 
@@ -39,6 +40,8 @@ DeviceOptions parse_device(std::string_view spec) {
     const std::string mode = options.choice("mode", kModes, "auto");
     if (mode == "reference") device.mode = DeviceOptions::Mode::kReference;
     if (mode == "stacked") device.mode = DeviceOptions::Mode::kStacked;
+    if (options.choice("convolution", kConvolutions, "direct") == "winograd")
+      device.convolutions = DeviceOptions::Convolutions::kWinograd;
   }
   device.chunk = static_cast<std::size_t>(options.integer("chunk", 0, between(0, 1e6)));
   device.memory_bytes = options.size_bytes("memory", 0);

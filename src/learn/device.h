@@ -1,8 +1,9 @@
 // Where learning happens: `device = "cpu"`, "cuda", or with options
 //
-//   cpu:mode=auto        one node per thread, on the CPU layers
-//   cpu:mode=reference   the same under LibTorch's autograd: for tests
-//   cpu:mode=stacked     the GPU's way of working, on the CPU: for tests
+//   cpu:mode=auto              one node per thread, on the CPU layers
+//   cpu:convolution=winograd   their 5x5 convolutions in fewer multiplications (winograd.h)
+//   cpu:mode=reference         the same under LibTorch's autograd: for tests
+//   cpu:mode=stacked           the GPU's way of working, on the CPU: for tests
 //   cuda:index=0,chunk=96,memory=40GiB,precision=3xtf32
 //   cuda:deterministic=no
 //
@@ -23,13 +24,15 @@ namespace tessera {
 struct DeviceOptions {
   enum class Mode { kAuto, kReference, kStacked };
   enum class Precision { kFp32, k3xTf32, kTf32 };
+  enum class Convolutions { kDirect, kWinograd };
   Mode mode = Mode::kAuto;
   bool cuda = false;
   int index = 0;
-  std::size_t chunk = 0;                     // 0: as many nodes as fit.
-  std::uint64_t memory_bytes = 0;            // 0: half of what the device has.
-  bool deterministic = false;                // LibTorch's convolutions; ours always are.
-  Precision precision = Precision::k3xTf32;  // Of our kernels on a GPU.
+  std::size_t chunk = 0;                              // 0: as many nodes as fit.
+  std::uint64_t memory_bytes = 0;                     // 0: half of what the device has.
+  bool deterministic = false;                         // LibTorch's convolutions; ours always are.
+  Precision precision = Precision::k3xTf32;           // Of our kernels on a GPU.
+  Convolutions convolutions = Convolutions::kDirect;  // Of the CPU layers.
 };
 
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.

@@ -47,11 +47,13 @@ void require_samples(const Learning& learning, const LearningOptions& options) {
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
   require_whole_vectors(model);
   const std::size_t batch_max = std::max(kCpuTestBatch, options.training.batch);
-  learn_on_cpu({.task = model.task,
-                .initial = initial_parameters(model, Random(options.seed).fork("model")),
-                .tensors = model.tensors(),
-                .make = [model, batch_max] { return make_cpu_net(model, batch_max); }},
-               options, learning);
+  learn_on_cpu(
+      {.task = model.task,
+       .initial = initial_parameters(model, Random(options.seed).fork("model")),
+       .tensors = model.tensors(),
+       .make = [model, batch_max,
+                by = options.device.convolutions] { return make_cpu_net(model, batch_max, by); }},
+      options, learning);
   learning.description = describe(model.name, model.dimension(), "CPU layers");
 }
 

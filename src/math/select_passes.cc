@@ -87,6 +87,24 @@ std::size_t WriteIndices(const float* scores, std::size_t count, std::uint32_t t
   return written;
 }
 
+bool IncreaseStrictly(const std::uint32_t* values, std::size_t count) {
+  const Ints d;
+  const hn::RebindToUnsigned<Ints> du;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto top =
+      hn::Set(du, 0x80000000u);  // With it turned over, signed lanes compare unsigned values.
+  const auto signed_at = [&](std::size_t i) {
+    return hn::BitCast(d, hn::Xor(hn::LoadU(du, values + i), top));
+  };
+  auto all = hn::Set(d, -1);
+  std::size_t i = 1;
+  for (; i + lanes <= count; i += lanes)
+    all = hn::And(all, hn::VecFromMask(d, hn::Lt(signed_at(i - 1), signed_at(i))));
+  bool increasing = hn::AllTrue(d, hn::Lt(all, hn::Zero(d)));
+  for (; i < count; ++i) increasing &= values[i - 1] < values[i];
+  return increasing;
+}
+
 }  // namespace tessera::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -95,6 +113,7 @@ namespace tessera {
 
 HWY_EXPORT(KeepInside);
 HWY_EXPORT(WriteIndices);
+HWY_EXPORT(IncreaseStrictly);
 
 BracketCount keep_inside(std::span<const float> scores, Bracket bracket, float* kept) {
   return HWY_DYNAMIC_DISPATCH(KeepInside)(scores.data(), scores.size(), bracket, kept);
@@ -103,6 +122,10 @@ BracketCount keep_inside(std::span<const float> scores, Bracket bracket, float* 
 std::size_t write_indices(std::span<const float> scores, std::uint32_t threshold, std::size_t ties,
                           std::uint32_t* out) {
   return HWY_DYNAMIC_DISPATCH(WriteIndices)(scores.data(), scores.size(), threshold, ties, out);
+}
+
+bool increase_strictly(std::span<const std::uint32_t> values) {
+  return HWY_DYNAMIC_DISPATCH(IncreaseStrictly)(values.data(), values.size());
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// The two passes over all scores that selection spends its time in.
+// The two passes over all scores that selection spends its time in, and one over what it chose.
 #pragma once
 
 #include <bit>
@@ -36,5 +36,7 @@ BracketCount keep_inside(std::span<const float> scores, Bracket bracket, float* 
 // ascending; returns how many. `out` has room for that and kPassSlack.
 std::size_t write_indices(std::span<const float> scores, std::uint32_t threshold, std::size_t ties,
                           std::uint32_t* out);
+
+bool increase_strictly(std::span<const std::uint32_t> values);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "math/select_passes.h"
 #include "math/simd.h"
 
 namespace tessera {
@@ -31,6 +32,24 @@ TEST(Select, NoneAllAndOne) {
   EXPECT_EQ(select({1, 2, 3}, 3), (Indices{0, 1, 2}));
   EXPECT_EQ(select({7}, 1), Indices{0});
   EXPECT_EQ(select({}, 0), Indices{});
+}
+
+// Of any length, the one wrong step at any place, on every instruction set.
+TEST(Select, KnowsWhatIncreasesStrictly) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    for (std::size_t count : {0u, 1u, 2u, 15u, 16u, 17u, 64u, 1001u}) {
+      Indices values(count);
+      for (std::size_t i = 0; i < count; ++i)
+        values[i] = 0x7ffffff0u + static_cast<std::uint32_t>(3 * i);  // Over the sign bit.
+      EXPECT_TRUE(increase_strictly(values)) << target;
+      for (std::size_t wrong = 1; wrong < count; ++wrong) {
+        Indices repeated = values;
+        repeated[wrong] = repeated[wrong - 1];
+        EXPECT_FALSE(increase_strictly(repeated)) << target << ' ' << count << ' ' << wrong;
+      }
+    }
+  }
 }
 
 TEST(Select, TiesGoToTheLowerIndex) {

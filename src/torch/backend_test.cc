@@ -41,15 +41,19 @@ TEST(TorchTrainers, AgreeOnEveryModel) {
 }
 
 // The optimizers work on whatever model a thread has, so autograd's gradients take the same steps.
+// Of models without pools: the larger of two equal pixels is a matter of rounding, which Adam
+// magnifies.
 TEST(TorchTrainers, TheReferenceTakesEveryOptimizersSteps) {
-  const testing::Case c = testing::small_cases()[0];
-  for (const char* training :
-       {"adamw:lr=0.01,batch=4,steps=4,clip=0.5,epsilon=0.001",
-        "sgd:lr=0.02,batch=4,steps=4,momentum=0.5,nesterov=yes,schedule=cosine,length=8"}) {
-    World by_default(c.task), other(c.task);
-    by_default.run(*by_default.learning(c.spec, training, "cpu").trainer, 2);
-    other.run(*other.learning(c.spec, training, "cpu:mode=reference").trainer, 2);
-    EXPECT_LT(largest_gap(other, by_default), 1e-4) << training;
+  for (const testing::Case& c : testing::small_cases()) {
+    if (c.spec != "logistic" && c.spec != "lstm" && !c.spec.starts_with("mlp")) continue;
+    for (const char* training :
+         {"adamw:lr=0.01,batch=4,steps=4,clip=0.5,epsilon=0.001",
+          "sgd:lr=0.02,batch=4,steps=4,momentum=0.5,nesterov=yes,schedule=cosine,length=8"}) {
+      World by_default(c.task), other(c.task);
+      by_default.run(*by_default.learning(c.spec, training, "cpu").trainer, 2);
+      other.run(*other.learning(c.spec, training, "cpu:mode=reference").trainer, 2);
+      EXPECT_LT(largest_gap(other, by_default), 1e-4) << c.spec << ", " << training;
+    }
   }
 }
 

@@ -115,10 +115,15 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   const auto reference = make_reference_model(model);
   verify(bench, model, *by_hand, stock, samples);
   verify(bench, model, *reference, stock, samples);
-  const std::vector<Contender> contenders = {
+  std::vector<Contender> contenders = {
       {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
       {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
       {"CPU layers", [&] { step(*by_hand, samples.batch()); }}};
+  const auto winograd = make_cpu_net(model, kBatch, DeviceOptions::Convolutions::kWinograd);
+  if (spec == "gn-lenet" || spec == "femnist-cnn") {  // They have convolutions of 5x5.
+    verify(bench, model, *winograd, stock, samples);
+    contenders.push_back({"CPU layers, winograd", [&] { step(*winograd, samples.batch()); }});
+  }
   const std::vector<Timing> times = bench.time_in_turns(contenders);
   for (std::size_t i = 0; i < times.size(); ++i)
     bench.row(fmt::format("{}: {}", model.name, contenders[i].name), times[i], 0,
@@ -126,6 +131,8 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   const double faster = times[0].median_s / times[2].median_s;
   if (spec == "gn-lenet" && !is_quick(bench))
     bench.goal("a GN-LeNet step against stock LibTorch, one core", faster, 1.4);
+  if (spec == "gn-lenet" && !is_quick(bench))
+    bench.goal("the same with convolution=winograd", times[0].median_s / times[3].median_s, 3.5);
   if (spec == "lstm") bench.goal("an LSTM step against stock LibTorch, one core", faster, 1.3);
 }
 

@@ -66,6 +66,8 @@ CpuConvolution::CpuConvolution(const Convolution& convolution, const CpuPlace& p
     images_.assign(shape_.height * batch * (shape_.width + shape_.kernel - 1) * shape_.inputs, 0);
   else
     turned_.resize(shape_.weights());
+  if (place.convolutions == DeviceOptions::Convolutions::kWinograd && winograd_fits(shape_))
+    winograd_.emplace(shape_);
   out_.resize(shape_.out_pixels() * batch * shape_.outputs);
   if (in_place) return;
   d_out_.resize(out_.size());
@@ -92,6 +94,8 @@ void CpuConvolution::forward(std::span<const float> parameters, const float* in,
   const float* const bias = parameters.data() + bias_;
   if (first_)
     convolve_first(shape_, images_.data(), weights, bias, out_.data());
+  else if (winograd_)
+    winograd(shape_, in, weights, bias, out_.data(), *winograd_);
   else
     convolve(shape_, in, weights, bias, out_.data());
 }
@@ -112,13 +116,14 @@ void CpuConvolution::backward(std::span<const float> parameters, std::span<float
   for (std::size_t c = 0; c < shape_.batch * shape_.outputs; ++c)
     d_bias[c % shape_.outputs] += sums[c];
   float* const d_weights = gradient.data() + weight_;
+  if (d_in) turn_weights(shape_, parameters.data() + weight_, turned_.data());
+  if (winograd_)
+    return winograd_backward(shape_, d_out(), turned_.data(), d_weights, d_in, *winograd_);
   if (first_)
     convolve_first_weights(shape_, images_.data(), d_out(), d_weights);
   else
     convolve_weights(shape_, in, d_out(), d_weights);
-  if (!d_in) return;
-  turn_weights(shape_, parameters.data() + weight_, turned_.data());
-  convolve_inputs(shape_, d_out(), turned_.data(), d_in);
+  if (d_in) convolve_inputs(shape_, d_out(), turned_.data(), d_in);
 }
 
 void CpuConvolution::arrange(std::span<const float> flat, std::span<float> working) const {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "learn/conv_kernels.h"
 #include "learn/layers/cpu_layer.h"
+#include "learn/winograd.h"
 
 namespace tessera {
 
@@ -36,6 +38,7 @@ class CpuConvolution final : public CpuLayer {
   std::size_t weight_, bias_;      // Offsets in the flat vector.
   Floats64 images_, out_, d_out_;  // `images_` as convolve_first() reads them.
   Floats64 turned_, sums_;
+  std::optional<WinogradSpace> winograd_;  // Without one, convolutions are direct.
 };
 
 }  // namespace tessera

@@ -1,0 +1,12 @@
+// The benchmark of this folder for `tessera bench`.
+#pragma once
+
+#include "base/bench.h"
+
+namespace tessera {
+
+// GN-LeNet on the CPU layers, layer by layer, beside what a core's multiply-adds reach at best; and
+// a whole step, with direct convolutions and with Winograd's.
+void bench_layers(Bench& bench);
+
+}  // namespace tessera
