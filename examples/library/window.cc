@@ -19,7 +19,7 @@ class Window final : public Sharing {
     begin_ = told.back() + 1 == dimension_ ? 0 : told.back() + 1;
     return {{.dimension = dimension_, .coordinates = Listed{told}, .values = values}};
   }
-  Result<Share> admit(Share share) const override {
+  Result<HeardShare> admit(HeardShare share) const override {
     return admit_for_averaging(std::move(share), dimension_);
   }
   void merge(std::span<float> model, std::span<const Contribution> others) override {

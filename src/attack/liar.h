@@ -35,7 +35,7 @@ class Liar {
   struct Told {
     Payload truth{}, lie{};  // The truth is kept, so that its address stays its own.
   };
-  std::map<const Bytes*, Told> told_;
+  std::map<const Letter*, Told> told_;
 };
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include "codec/range_indices.h"
 #include "codec/raw32.h"
 #include "codec/rice.h"
+#include "math/select_passes.h"
 
 namespace tessera {
 namespace {
@@ -69,12 +70,8 @@ const IndexCodec* find_index_codec(std::uint8_t wire_id) {
 }
 
 bool is_valid(const IndexSet& set) {
-  const auto& indices = set.indices;
-  if (indices.empty()) return true;
-  // No early exit: the loop stays one the compiler can vectorize.
-  bool increasing = true;
-  for (std::size_t i = 1; i < indices.size(); ++i) increasing &= indices[i - 1] < indices[i];
-  return increasing && indices.back() < set.dimension;
+  if (set.indices.empty()) return true;
+  return increase_strictly(set.indices) && set.indices.back() < set.dimension;
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 
 #include "base/archive.h"
@@ -62,6 +63,9 @@ struct Share {
   void fields(Archive& archive);
   bool operator==(const Share&) const = default;
 };
+
+// A share that was heard. Nobody changes it, so all who heard the same message may hold the same.
+using HeardShare = std::shared_ptr<const Share>;
 
 // The indices of Listed and of Changes; null for the others, which list none.
 const Indices* listed_in(const Coordinates& coordinates);

@@ -13,19 +13,24 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "node/letter.h"
 
 namespace tessera {
 
-// An encoded message. Shared, because the same bytes often go to several peers.
+// What is sent to one peer.
 struct Payload {
-  std::shared_ptr<const Bytes> bytes{};
+  std::shared_ptr<const Letter> letter{};
   std::size_t value_bytes = 0;  // The rest is metadata. Only the accounting looks at it.
-  std::size_t elsewhere = 0;    // Its length, where the bytes lie in another process.
-  std::size_t size() const { return bytes ? bytes->size() : elsewhere; }
+  std::size_t elsewhere = 0;    // Its length, where the letter lies in another process.
+  std::size_t size() const { return letter ? letter->bytes().size() : elsewhere; }
+  // Keeps the letter, too.
+  std::shared_ptr<const Bytes> bytes() const {
+    return letter ? std::shared_ptr<const Bytes>(letter, &letter->bytes()) : nullptr;
+  }
   void fields(Archive& archive) {
-    archive.shared(bytes);
+    archive.shared(letter);
     archive(value_bytes);
-    archive.require(value_bytes <= (bytes ? bytes->size() : 0), "a saved message miscounts itself");
+    archive.require(value_bytes <= (letter ? size() : 0), "a saved message miscounts itself");
   }
 };
 

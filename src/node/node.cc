@@ -14,6 +14,7 @@ namespace tessera {
 
 Node::Node(NodeParts parts)
     : id_(parts.id),
+      samples_(parts.samples),
       model_(std::move(parts.model)),
       first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
@@ -67,9 +68,9 @@ void Node::on(Trained trained) {
 
 void Node::on(Arrived arrived) {
   const NodeId from = arrived.from;
-  Result<Message> decoded = decode(*arrived.payload.bytes);
-  if (!decoded.ok()) return refuse(from, decoded.error().kind);
-  Message& message = *decoded;
+  const Result<ReadMessage>& read = arrived.payload.letter->read();
+  if (!read.ok()) return refuse(from, read.error().kind);
+  const Message& message = *read->message;
   const bool second = merge_ && message.envelope.run == merge_->voice.run;
   const Voice& voice = second ? merge_->voice : first_;
   if (message.envelope.run != voice.run) return refuse(from, "run");
@@ -79,9 +80,9 @@ void Node::on(Arrived arrived) {
   // Protocols that wait for nobody may act at once on what they hear, and it would meet a model
   // that is being merged.
   if (!second && merging() && merge_->period > Duration::zero()) return refuse(from, "late");
-  Result<Share> share = voice.sharing->admit(std::move(message.share));
+  Result<HeardShare> share = voice.sharing->admit(read->share());
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
-  const std::string_view why = share.ok() ? doubt(share->values, own) : share.error().kind;
+  const std::string_view why = share.ok() ? doubt(read->norm, own) : share.error().kind;
   if (!why.empty()) refuse(from, why);
   let_speak(second, [&](Protocol& protocol) {
     if (!why.empty()) return protocol.on_refused(*this, from, message.heading);
@@ -162,7 +163,7 @@ Payload Node::encode(const Heading& heading, const Share& share) {
   Encoded encoded =
       tessera::encode(heading, share, speaking().codec, {.run = speaking().run, .sender = id_},
                       random_.fork("rounding", sent_++));
-  return {std::make_shared<const Bytes>(std::move(encoded.bytes)), encoded.value_bytes};
+  return {std::make_shared<const Letter>(std::move(encoded.bytes)), encoded.value_bytes};
 }
 
 void Node::send(const Payload& payload, NodeId peer) {
@@ -247,7 +248,8 @@ bool Node::admits_what_is_kept() const {
   const auto all_admitted = [](const Voice& voice) {
     const std::vector<const Share*> kept = voice.protocol->kept();
     return std::all_of(kept.begin(), kept.end(), [&](const Share* share) {
-      return std::isfinite(squared_norm(share->values)) && voice.sharing->admit(*share).ok();
+      const HeardShare lent(HeardShare(), share);  // The protocol owns it.
+      return std::isfinite(squared_norm(share->values)) && voice.sharing->admit(lent).ok();
     });
   };
   return all_admitted(first_) && (!merge_ || all_admitted(merge_->voice));

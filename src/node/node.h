@@ -47,6 +47,7 @@ struct NodeParts {
   Codec codec{};
   Random random{0};  // This node's own branch of the seed's tree.
   std::optional<MergeParts> merge{};
+  std::uint32_t samples = 0;  // To train on.
 };
 
 class Node {
@@ -57,6 +58,8 @@ class Node {
   void handle(Event&& event, Env& env);
 
   NodeId id() const { return id_; }
+  // How many it trains on, for protocols that weigh by them.
+  std::uint32_t samples() const { return samples_; }
   const Vector& model() const { return model_.values(); }
   std::uint64_t age() const { return model_.age(); }  // Trainings the model has seen.
   // A round that ends in a merge is done when that is.
@@ -143,6 +146,7 @@ class Node {
   void on(Trained trained);
 
   NodeId id_;
+  std::uint32_t samples_;
   LocalModel model_;
   Voice first_;
   std::optional<Merge> merge_;

@@ -26,7 +26,7 @@ class Protocol {
   // The share is decoded and admitted: it is for this model. What the heading says is the sender's
   // word: whether it may speak now is for the protocol to say; what it turns away it reports by
   // Node::refuse.
-  virtual void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) = 0;
+  virtual void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) = 0;
   // The peer sent a share that was turned away for what is in it: it tells nothing, and no other
   // will come in its place. Here, too, the heading is the sender's word.
   virtual void on_refused(Node&, NodeId /*from*/, const Heading&) {}

@@ -19,7 +19,8 @@ using namespace std::chrono_literals;
 TEST(Pending, KeepsTheNewestOfEachSenderAndPieceInOrder) {
   Pending pending;
   const auto put = [](Pending& to, NodeId from, std::uint32_t piece, std::uint64_t age) {
-    return to.put({from, piece, age}, Share{.dimension = 1, .values = {static_cast<float>(age)}});
+    return to.put({from, piece, age}, std::make_shared<const Share>(Share{
+                                          .dimension = 1, .values = {static_cast<float>(age)}}));
   };
   EXPECT_TRUE(put(pending, 2, 0, 5));
   EXPECT_TRUE(put(pending, 1, 1, 6));
@@ -160,7 +161,7 @@ TEST(DivShare, SendsEachPieceToAsManyAsAskedFor) {
   EXPECT_EQ(one.world.drops, 1);
   std::map<std::uint32_t, std::set<NodeId>> recipients;
   for (const auto& [to, payload] : one.world.sent) {
-    const Share share = decode(*payload.bytes).value().share;
+    const Share share = decode(payload.letter->bytes()).value().share;
     EXPECT_NE(to, 1u);
     EXPECT_TRUE(recipients[std::get<Fragment>(share.coordinates).id].insert(to).second);
   }

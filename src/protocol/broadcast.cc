@@ -37,7 +37,7 @@ void Broadcast::average(Node& node) {
   if (!options_.stored) copies_.clear();
 }
 
-void Broadcast::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Broadcast::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse(from, "stranger");
   if (!copies_.put({from, 0, heading.age}, std::move(share))) node.refuse(from, "late");

@@ -55,10 +55,18 @@ std::optional<Round> Heard::reached_by_most(std::size_t voices) const {
   return reached[voices / 2];
 }
 
+void Heard::sample_fields(Archive& archive) {
+  for (auto& [round, senders] : rounds_)
+    for (auto& [from, told] : senders) {
+      archive(told.samples);
+      archive.require(told.samples > 0, "a saved share is of a peer without samples");
+    }
+}
+
 std::vector<const Share*> Heard::shares() const {
   std::vector<const Share*> all;
   for (const auto& [round, senders] : rounds_)
-    for (const auto& [from, told] : senders) all.push_back(&told.share);
+    for (const auto& [from, told] : senders) all.push_back(told.share.get());
   return all;
 }
 

@@ -27,10 +27,12 @@ inline constexpr std::size_t kRoundsKeptChanging = 16;  // Where meetings change
 
 class Heard {
  public:
-  // A peer's share of a round, and how many peers it told it to.
+  // A peer's share of a round, to how many peers it told it, and where samples count how many it
+  // says it has.
   struct Told {
     std::uint32_t degree = 0;
-    Share share{};
+    HeardShare share{};
+    std::uint32_t samples = 1;
     void fields(Archive& archive) { archive(degree, share); }
   };
   // By sender: sums run in the order of senders, not of arrival.
@@ -61,6 +63,8 @@ class Heard {
 
   std::vector<const Share*> shares() const;
   void fields(Archive& archive) { archive(rounds_); }
+  // After them, and only where samples count.
+  void sample_fields(Archive& archive);
 
  private:
   // Of rounds from `first` on, oldest first, as many as `count_max`.

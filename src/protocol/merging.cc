@@ -46,7 +46,7 @@ std::vector<NodeId> Merging::missing() const {
 }
 
 // Twice the length: others may have begun the next merge while we are late for this one.
-void Merging::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Merging::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   const Round step = heading.round;
   if (step < step_) return node.refuse(from, "late");
   if (step - step_ >= 2 * length()) return node.refuse(from, "early");
@@ -80,7 +80,7 @@ void Merging::finish_step(Node& node) {
   const auto graph = options_.topology->weighted(step_);
   std::vector<Contribution> others;
   for (const auto& [from, told] : heard_.of(step_))
-    others.push_back({static_cast<float>(graph->weight(from, self_)), &told.share, from});
+    others.push_back({static_cast<float>(graph->weight(from, self_)), told.share.get(), from});
   node.merge(others);
   ++step_;
   forget_before_step();

@@ -38,7 +38,7 @@ class Merging final : public Protocol {
 
   void on_start(Node& node) override;  // A merge begins, or goes on after a crash.
   void on_trained(Node&) override {}
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override;
   void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return step_; }

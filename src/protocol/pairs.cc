@@ -54,13 +54,13 @@ void Pairs::ask(Node& node) {
   node.send(heading, node.pack_whole(), std::span(&open_->to, 1));
 }
 
-void Pairs::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Pairs::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   if (from >= options_.graph->nodes() || !options_.graph->has_edge(node.id(), from))
     return node.refuse(from, "stranger");
   if (heading.own == kAsks) return hear_question(node, from, heading.round, std::move(share));
   if (!answers_open_question(from, heading.round)) return node.refuse(from, "late");
   open_.reset();
-  move_halfway(node, from, share);
+  move_halfway(node, from, *share);
 }
 
 // An answer that cannot be believed is an answer: the next question goes to another.
@@ -70,12 +70,12 @@ void Pairs::on_refused(Node&, NodeId from, const Heading& heading) {
 
 // A question that came twice would pull twice. One that is older than the last is taken: whoever
 // starts from nothing numbers from zero again.
-void Pairs::hear_question(Node& node, NodeId from, Round number, Share question) {
+void Pairs::hear_question(Node& node, NodeId from, Round number, HeardShare question) {
   if ((*options_.sides)[node.id()] == Side::kFirst) return node.refuse(from, "unasked");
   Asker& asker = askers_[from];
   if (asker.answered == number || (asker.waiting && asker.waiting->number == number))
     return node.refuse(from, "duplicate");
-  if (!asker.had_its_turn) return answer(node, from, number, question);
+  if (!asker.had_its_turn) return answer(node, from, number, *question);
   if (asker.waiting) node.refuse(from, "stale");  // The one before; it was given up.
   asker.waiting = Waiting{number, std::move(question)};
 }
@@ -93,14 +93,14 @@ void Pairs::answer_those_waiting(Node& node) {
   for (auto& [from, asker] : askers_) {
     asker.had_its_turn = false;
     if (const auto waiting = std::exchange(asker.waiting, std::nullopt))
-      answer(node, from, waiting->number, waiting->share);
+      answer(node, from, waiting->number, *waiting->share);
   }
 }
 
 std::vector<const Share*> Pairs::kept() const {
   std::vector<const Share*> shares;
   for (const auto& [from, asker] : askers_)
-    if (asker.waiting) shares.push_back(&asker.waiting->share);
+    if (asker.waiting) shares.push_back(asker.waiting->share.get());
   return shares;
 }
 

@@ -38,7 +38,7 @@ class Pairs final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override;
   void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
@@ -59,7 +59,7 @@ class Pairs final : public Protocol {
 
   struct Waiting {
     Round number = 0;
-    Share share{};
+    HeardShare share{};
     void fields(Archive& archive) { archive(number, share); }
   };
   struct Asker {
@@ -74,7 +74,7 @@ class Pairs final : public Protocol {
   }
   void ask_and_train(Node& node);
   void ask(Node& node);
-  void hear_question(Node& node, NodeId from, Round number, Share question);
+  void hear_question(Node& node, NodeId from, Round number, HeardShare question);
   void answer(Node& node, NodeId from, Round number, const Share& question);
   void answer_those_waiting(Node& node);
 

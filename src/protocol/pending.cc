@@ -13,7 +13,7 @@ constexpr std::uint64_t kOvertakenMost = 16;
 
 }  // namespace
 
-bool Pending::put(const Origin& origin, Share&& share) {
+bool Pending::put(const Origin& origin, HeardShare share) {
   const std::uint64_t key = std::uint64_t{origin.from} << 32 | origin.piece;
   const auto found = std::find(keys_.begin(), keys_.end(), key);
   if (found == keys_.end()) {
@@ -39,7 +39,7 @@ void Pending::clear() {
 std::vector<Pending::Item> Pending::in_order() const {
   using Keyed = std::pair<std::uint64_t, const Share*>;
   std::vector<Keyed> sorted(keys_.size());
-  for (std::size_t i = 0; i < keys_.size(); ++i) sorted[i] = {keys_[i], &shares_[i]};
+  for (std::size_t i = 0; i < keys_.size(); ++i) sorted[i] = {keys_[i], shares_[i].get()};
   std::ranges::sort(sorted, {}, &Keyed::first);
   std::vector<Item> items;
   items.reserve(sorted.size());
@@ -68,7 +68,7 @@ void Pending::fields(Archive& archive) {
 
 std::vector<const Share*> Pending::shares() const {
   std::vector<const Share*> all;
-  for (const Share& share : shares_) all.push_back(&share);
+  for (const HeardShare& share : shares_) all.push_back(share.get());
   return all;
 }
 

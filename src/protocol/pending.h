@@ -21,7 +21,7 @@ class Pending {
   };
   // A share replaces the one of the same sender and piece unless that is of a somewhat later age:
   // messages may overtake one another. Whether it was taken.
-  bool put(const Origin& origin, Share&& share);
+  bool put(const Origin& origin, HeardShare share);
 
   bool empty() const { return shares_.empty(); }
   std::size_t size() const { return shares_.size(); }
@@ -44,7 +44,7 @@ class Pending {
   // many as messages arrive between two trainings, which is not enough for a table to pay.
   std::vector<std::uint64_t> keys_;  // Sender, then piece.
   std::vector<std::uint64_t> ages_;
-  std::vector<Share> shares_;
+  std::vector<HeardShare> shares_;
 };
 
 }  // namespace tessera

@@ -35,9 +35,9 @@ void Pings::on_trained(Node& node) {
   node.train();
 }
 
-void Pings::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Pings::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   if (from >= options_.nodes) return node.refuse(from, "stranger");
-  if (heading.own == kAsks && pong_.bytes) {
+  if (heading.own == kAsks && pong_.letter) {
     if (pongs_[from] == kPongsMax) return node.refuse(from, "too-often");
     ++pongs_[from];
     node.send(pong_, from);

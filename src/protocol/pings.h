@@ -35,7 +35,7 @@ class Pings final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
 

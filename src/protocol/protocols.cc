@@ -18,12 +18,29 @@ namespace {
 
 constexpr double kRoundsMax = 100'000'000;
 
-PreparedProtocol make_rounds(std::shared_ptr<const Meetings> meetings, RoundsOptions options) {
-  return {.make = [meetings = std::move(meetings),
-                   options](NodeId) { return std::make_unique<Rounds>(meetings, options); },
-          .rounds = options.rounds,
-          .waits_for_ever = Patience(options.patience).endless(),
-          .patience = options.patience.wait_max};
+PreparedProtocol make_rounds(const std::shared_ptr<const Meetings>& meetings,
+                             RoundsOptions options) {
+  const auto meets = [meetings](NodeId node, Round round) {
+    std::vector<NodeId> peers = meetings->targets(node, round);
+    const std::vector<NodeId> sources = meetings->sources(node, round);
+    peers.insert(peers.end(), sources.begin(), sources.end());
+    return peers;
+  };
+  return {
+      .make = [meetings, options](NodeId) { return std::make_unique<Rounds>(meetings, options); },
+      .rounds = options.rounds,
+      .waits_for_ever = Patience(options.patience).endless(),
+      .weighs_samples = options.weights == Weights::kSamples,
+      .patience = options.patience.wait_max,
+      .meets = meets};
+}
+
+// The neighbours in a graph that stays.
+auto neighbours_in(std::shared_ptr<const Graph> graph) {
+  return [graph = std::move(graph)](NodeId node, Round) {
+    const std::span<const NodeId> peers = graph->peers(node);
+    return std::vector<NodeId>(peers.begin(), peers.end());
+  };
 }
 
 std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int fallback) {
@@ -79,17 +96,34 @@ bool one_peer_a_round(const Topology& topology) {
   return true;
 }
 
+// weights=samples needs a graph that both ends of an edge see, and weights that are ours to choose.
+Weights read_weights(Options& options, const Topology& topology) {
+  constexpr std::array<std::string_view, 2> kWords = {"graph", "samples"};
+  if (options.choice("weights", kWords, "graph") == "graph") return Weights::kMetropolisHastings;
+  if (topology.has_weights())
+    options.refuse("weights", "the topology has weights of its own: use another, such as regular");
+  return Weights::kSamples;
+}
+
+// Of protocols in which a node does not know whom its peers meet.
+void refuse_weights(Options& options) {
+  if (options.has("weights"))
+    options.refuse("weights",
+                   "samples count where both ends of an edge know its weight: use protocol=dpsgd");
+}
+
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kRoundsMax)));
   PreparedProtocol prepared = make_rounds(std::make_shared<GraphMeetings>(context.topology),
                                           {.rounds = rounds,
-                                           .weights = Weights::kMetropolisHastings,
+                                           .weights = read_weights(options, *context.topology),
                                            .patience = read_patience(options)});
   prepared.one_by_one = one_peer_a_round(*context.topology);
   return prepared;
 }
 
 PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& context) {
+  refuse_weights(options);
   const auto rounds = static_cast<Round>(options.integer("rounds", 100, between(1, kRoundsMax)));
   const std::uint32_t fanout = read_fanout(options, context, 7);
   return make_rounds(
@@ -98,6 +132,7 @@ PreparedProtocol prepare_epidemic(Options& options, const ProtocolContext& conte
 }
 
 PreparedProtocol prepare_divshare(Options& options, const ProtocolContext& context) {
+  refuse_weights(options);
   return make_asynchronous<Scatter>(ScatterOptions{.nodes = context.nodes,
                                                    .fanout = read_fanout(options, context, 6),
                                                    .clear = options.yes("clear", true),
@@ -128,14 +163,17 @@ PreparedProtocol prepare_pairs(Options& options, const ProtocolContext& context)
   pairs.sides = std::make_shared<const std::vector<Side>>(*std::move(sides));
   pairs.patience = options.duration("patience", std::chrono::seconds(10));
   pairs.ending = read_ending(options);
+  const std::shared_ptr<const Graph> graph = pairs.graph;
   PreparedProtocol prepared = make_asynchronous<Pairs>(std::move(pairs));
   prepared.one_by_one = true;
+  prepared.meets = neighbours_in(graph);
   return prepared;
 }
 
 // Two forms go by the name. The default is its authors'; the other is what DivShare was compared
 // with.
 PreparedProtocol prepare_adpsgd(Options& options, const ProtocolContext& context) {
+  refuse_weights(options);
   constexpr std::array<std::string_view, 2> kForms = {"pairwise", "pings"};
   if (options.choice("form", kForms, "pairwise") == "pairwise")
     return prepare_pairs(options, context);
@@ -147,6 +185,7 @@ PreparedProtocol prepare_adpsgd(Options& options, const ProtocolContext& context
 }
 
 PreparedProtocol prepare_swift(Options& options, const ProtocolContext& context) {
+  refuse_weights(options);
   constexpr std::array<std::string_view, 2> kForms = {"graph", "scatter"};
   constexpr std::array<std::string_view, 2> kMissing = {"stored", "self"};
   if (options.choice("form", kForms, "graph") == "scatter")
@@ -154,17 +193,20 @@ PreparedProtocol prepare_swift(Options& options, const ProtocolContext& context)
                                                      .fanout = read_fanout(options, context, 6),
                                                      .clear = false,
                                                      .ending = read_ending(options)});
-  return make_asynchronous<Broadcast>(BroadcastOptions{
-      .graph = fixed_graph(options, context, "graph"),
+  const std::shared_ptr<const Graph> graph = fixed_graph(options, context, "graph");
+  PreparedProtocol prepared = make_asynchronous<Broadcast>(BroadcastOptions{
+      .graph = graph,
       .every = static_cast<std::uint32_t>(options.integer("every", 1, between(1, 1e6))),
       .stored = options.choice("missing", kMissing, "stored") == "stored",
       .ending = read_ending(options)});
+  prepared.meets = neighbours_in(graph);
+  return prepared;
 }
 
 constexpr std::array kProtocols = {
     ProtocolKind{
         .name = "dpsgd",
-        .usage = "dpsgd:rounds=1000,patience=none",
+        .usage = "dpsgd:rounds=1000,patience=none,weights=graph",
         .summary = "synchronous rounds with all neighbours of the topology (a redrawn one makes it "
                    "EL-Oracle)",
         .prepare = prepare_dpsgd,

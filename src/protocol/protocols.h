@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "base/spec.h"
@@ -33,8 +34,12 @@ struct PreparedProtocol {
   bool waits_for_ever = false;
   // Whether a node averages with one peer at a time.
   bool one_by_one = false;
+  // Whether a node counts by its number of samples.
+  bool weighs_samples = false;
   // How long a round waits for a peer at most; zero: without end, or there are no rounds.
   Duration patience{};
+  // Whom a node sends to or hears from in a round; empty where it chooses anew for every message.
+  std::function<std::vector<NodeId>(NodeId node, Round round)> meets{};
 };
 
 struct ProtocolKind {

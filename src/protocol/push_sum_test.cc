@@ -31,7 +31,7 @@ class PushSum final : public Protocol {
     node.train();
   }
 
-  void on_share(Node&, NodeId from, const Heading& heading, Share&& share) override {
+  void on_share(Node&, NodeId from, const Heading& heading, HeardShare share) override {
     heard_[from] = {ByteReader(heading.own).get<double>(), std::move(share)};
   }
 
@@ -43,14 +43,14 @@ class PushSum final : public Protocol {
     for (const auto& [from, pushed] : heard_) weight_ += pushed.first;
     std::vector<Contribution> others;
     for (const auto& [from, pushed] : heard_)
-      others.push_back({static_cast<float>(pushed.first / weight_), &pushed.second});
+      others.push_back({static_cast<float>(pushed.first / weight_), pushed.second.get()});
     node.merge(others);
     heard_.clear();
   }
 
   double weight_ = 1;
   Round pushed_ = 0;
-  std::map<NodeId, std::pair<double, Share>> heard_;
+  std::map<NodeId, std::pair<double, HeardShare>> heard_;
 };
 
 TEST(PushSum, ItsWeightTravelsInTheHeading) {

@@ -20,9 +20,16 @@ namespace {
 // than any honest one is (heard.h), and what it sends from there would only fill memory.
 constexpr Round kRoundsAhead = 256;
 
-float weight_of(Weights weights, std::size_t sources, std::uint32_t peer_degree) {
-  if (weights == Weights::kUniform) peer_degree = 0;
-  return static_cast<float>(mixing_weight(static_cast<std::uint32_t>(sources), peer_degree));
+// How many samples a peer says it has, one at least; nothing where it does not say.
+std::optional<std::uint32_t> samples_told(const Heading& heading) {
+  ByteReader reader(heading.own);
+  const auto samples = reader.get<std::uint32_t>();
+  if (reader.ran_short() || reader.left() > 0 || samples == 0) return std::nullopt;
+  return samples;
+}
+
+std::uint32_t counted(const Node& node) {
+  return std::max(node.samples(), 1u);
 }
 
 }  // namespace
@@ -40,7 +47,7 @@ void Rounds::on_trained(Node& node) {
   for (const Share& share : node.pack()) {
     const std::vector<NodeId> targets =
         meetings_->targets(node.id(), meeting(round_, node.piece_of(share)));
-    node.send(node.heading(round_, static_cast<std::uint32_t>(targets.size())), share, targets);
+    node.send(heading(node, targets.size()), share, targets);
   }
   told_ = true;
   told_at_ = node.now();
@@ -49,14 +56,23 @@ void Rounds::on_trained(Node& node) {
   wait_for_peers(node);
 }
 
-void Rounds::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Rounds::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   const Round round = heading.round;
   if (round < round_) return hear_late(node, from, round);
   if (round >= options_.rounds) return hear_of_no_round(node, from);
   if (too_early(from, round)) return node.refuse(from, "early");
-  const std::uint32_t piece = node.piece_of(share);
+  const std::uint32_t piece = node.piece_of(*share);
   if (!expects(node, from, round, piece)) return node.refuse(from, "stranger");
-  if (!heard_.put(from, meeting(round, piece), {heading.degree, std::move(share)}))
+  Heard::Told told{heading.degree, std::move(share)};
+  if (options_.weights == Weights::kSamples) {
+    const std::optional<std::uint32_t> samples = samples_told(heading);
+    if (!samples) {
+      node.refuse(from, "samples");
+      return on_refused(node, from, heading);
+    }
+    told.samples = *samples;
+  }
+  if (!heard_.put(from, meeting(round, piece), std::move(told)))
     return node.refuse(from, "duplicate");
   const Heard::Places places{
       .told = meeting(round), .ours = meeting(round_ + 1) - 1, .kept_max = meeting(kept_max())};
@@ -120,6 +136,21 @@ std::vector<NodeId> Rounds::silent() const {
   std::sort(silent.begin(), silent.end());
   silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
   return silent;
+}
+
+Heading Rounds::heading(const Node& node, std::size_t targets) const {
+  Heading heading = node.heading(round_, static_cast<std::uint32_t>(targets));
+  if (options_.weights == Weights::kSamples) ByteWriter(heading.own).put(counted(node));
+  return heading;
+}
+
+float Rounds::weight_of(const Node& node, std::size_t sources, const Heard::Told& told) const {
+  const auto degree = static_cast<std::uint32_t>(sources);
+  if (options_.weights == Weights::kSamples)
+    return static_cast<float>(
+        mixing_weight(MixingEnd{degree, counted(node)}, MixingEnd{told.degree, told.samples}));
+  const bool even = options_.weights == Weights::kUniform;
+  return static_cast<float>(mixing_weight(degree, even ? 0 : told.degree));
 }
 
 bool Rounds::expects(const Node& node, NodeId from, Round round, std::uint32_t piece) {
@@ -186,9 +217,8 @@ void Rounds::finish_round(Node& node) {
     for (const auto& [from, told] : heard_.of(now)) {
       const std::optional<double> planned = meetings_->weight(from, node.id(), now);
       const std::size_t peers = planned ? 0 : sources(node)[piece].size();
-      others.push_back(
-          {planned ? static_cast<float>(*planned) : weight_of(options_.weights, peers, told.degree),
-           &told.share, from});
+      others.push_back({planned ? static_cast<float>(*planned) : weight_of(node, peers, told),
+                        told.share.get(), from});
     }
   }
   node.merge(others);
@@ -249,6 +279,7 @@ std::string Rounds::waiting_for() const {
 
 void Rounds::fields(Archive& archive) {
   archive(round_, skipped_, told_, told_at_, deadline_, patience_, misses_, refused_, heard_);
+  if (options_.weights == Weights::kSamples) heard_.sample_fields(archive);
   if (archive.loading()) sources_known_ = false;
   archive.require(round_ <= options_.rounds, "a saved round is beyond this run's last");
   archive.require(skipped_ <= round_, "a saved node skipped more rounds than there were");

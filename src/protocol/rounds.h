@@ -13,6 +13,10 @@
 // meetings of its own: Mosaic Learning (arXiv 2602.04352, 2026). A round then is as many meetings
 // as there are pieces, one after the other in the plan, and waits for all of them.
 //
+// With weights=samples a message says how many samples its sender has (4 bytes of the heading's
+// own), and counts by them; one that says nothing, or none, is refused. A node without samples
+// counts as one that has a single one, so that what it passes on goes through it.
+//
 // What round the others are in is their word, and one of them may lie. So it takes more than half
 // of all peers, silent ones counted, to move a node on, and it moves kStepMax rounds at a time,
 // training in between: nobody can be talked to the end of a run. What it skipped is counted.
@@ -39,6 +43,7 @@ enum class Weights {
   kMetropolisHastings,  // 1 / (max(own degree, sender's degree) + 1): doubly stochastic on any
                         // graph.
   kUniform,             // 1 / (own degree + 1), the degree being how many tell us this round.
+  kSamples,  // Metropolis and Hastings' for nodes that count by their samples (mixing.h).
 };
 
 struct RoundsOptions {
@@ -54,7 +59,7 @@ class Rounds final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override;
   void on_refused(Node& node, NodeId from, const Heading& heading) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return round_; }
@@ -72,11 +77,13 @@ class Rounds final : public Protocol {
   const std::vector<std::vector<NodeId>>& sources(const Node& node);
   // Of the sources asked for, those not wholly heard of whom nothing was refused.
   std::vector<NodeId> silent() const;
+  Heading heading(const Node& node, std::size_t targets) const;
   bool expects(const Node& node, NodeId from, Round round, std::uint32_t piece);
   Round kept_max() const;  // Rounds of one peer.
   bool too_early(NodeId from, Round round) const;
   void hear_late(Node& node, NodeId from, Round round);
   void hear_of_no_round(Node& node, NodeId from);
+  float weight_of(const Node& node, std::size_t sources, const Heard::Told& told) const;
   bool all_heard(Node& node);
   bool finish_round_if_all_heard(Node& node);
   void wait_for_peers(Node& node);

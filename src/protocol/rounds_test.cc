@@ -73,7 +73,7 @@ TEST(Rounds, TurnsAwayWhatIsNotForIt) {
   EXPECT_EQ(middle.refused("run"), 1u);
   middle.hears(2, 0, {0, 0, 0});
   EXPECT_EQ(middle.refused("dimension"), 1u);
-  middle.node.handle(Arrived{2, {std::make_shared<const Bytes>(10), 0}}, middle.world);
+  middle.node.handle(Arrived{2, {std::make_shared<const Letter>(Bytes(10)), 0}}, middle.world);
   EXPECT_EQ(middle.refused("truncated"), 1u);
   middle.hears(2, 0, {0, 0});
   middle.node.handle(Trained{{0, 0}, 0}, middle.world);

@@ -34,11 +34,11 @@ void Scatter::scatter(Node& node) {
   const Heading heading = node.heading(done_, options_.fanout);
   std::vector<Payload> payloads;
   payloads.reserve(shares.size());
-  struct Letter {
+  struct Addressed {
     NodeId to = 0;
     std::uint32_t payload = 0;  // Which of them.
   };
-  std::vector<Letter> letters;
+  std::vector<Addressed> letters;
   letters.reserve(shares.size() * options_.fanout);
   for (const Share& share : shares) {
     for (const NodeId peer : sample_peers(options_.nodes, node.id(), options_.fanout, random))
@@ -47,12 +47,12 @@ void Scatter::scatter(Node& node) {
   }
   // In random order, so that whatever a slow link leaves unsent is nobody's piece in particular.
   random.shuffle(std::span(letters));
-  for (const Letter& letter : letters) node.send(payloads[letter.payload], letter.to);
+  for (const Addressed& letter : letters) node.send(payloads[letter.payload], letter.to);
 }
 
-void Scatter::on_share(Node& node, NodeId from, const Heading& heading, Share&& share) {
+void Scatter::on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) {
   if (from >= options_.nodes) return node.refuse(from, "stranger");
-  const std::uint32_t piece = node.piece_of(share);
+  const std::uint32_t piece = node.piece_of(*share);
   if (!pending_.put({from, piece, heading.age}, std::move(share))) node.refuse(from, "late");
 }
 

@@ -33,7 +33,7 @@ class Scatter final : public Protocol {
 
   void on_start(Node& node) override;
   void on_trained(Node& node) override;
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override;
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override;
   void on_wake(Node& node) override;
   Round rounds_done() const override { return done_; }
   bool take_pieces(const Pieces&) override { return true; }

@@ -26,7 +26,7 @@ struct Notebook final : Env {
     ++trainings;
   }
 
-  Message last_message() const { return decode(*sent.back().second.bytes).value(); }
+  Message last_message() const { return decode(sent.back().second.letter->bytes()).value(); }
 
   Instant time{};
   std::vector<std::pair<NodeId, Payload>> sent;
@@ -80,7 +80,7 @@ struct OneNode {
   void hears_of_run(std::uint64_t run, NodeId from, const Heading& heading, const Share& share) {
     const Encoded encoded =
         encode(heading, share, plan.codec, {.run = run, .sender = from}, Random(0));
-    node.handle(Arrived{from, {std::make_shared<const Bytes>(encoded.bytes), encoded.value_bytes}},
+    node.handle(Arrived{from, {std::make_shared<const Letter>(encoded.bytes), encoded.value_bytes}},
                 world);
   }
   // A crash: all that is left is what a checkpoint held.
@@ -118,7 +118,7 @@ struct OneNode {
 // take no time; those of an instant arrive before anyone is woken in it.
 struct LockStep {
   LockStep(std::uint32_t nodes, std::size_t dimension, const std::string& sharing,
-           const MakeProtocol& make_protocol)
+           const MakeProtocol& make_protocol, const std::vector<std::uint32_t>& samples = {})
       : worlds(nodes) {
     for (NodeId id = 0; id < nodes; ++id)
       members.push_back(std::make_unique<Node>(NodeParts{
@@ -127,7 +127,8 @@ struct LockStep {
           .sharing = make_sharing(sharing, {.dimension = static_cast<std::uint32_t>(dimension)}),
           .protocol = make_protocol(id),
           .codec = parse_codec("raw32+f32"),
-          .random = Random(3).fork("node", id)}));
+          .random = Random(3).fork("node", id),
+          .samples = samples.empty() ? 0 : samples[id]}));
     for (NodeId id = 0; id < nodes; ++id) members[id]->handle(Started{}, worlds[id]);
   }
 

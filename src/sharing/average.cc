@@ -24,24 +24,25 @@ void average(const Rule& rule, std::span<float> x, std::span<const Contribution>
   rule.average(x, copies);
 }
 
-Result<Share> admit_for_averaging(Share share, std::uint32_t dimension) {
-  if (share.dimension != dimension)
+Result<HeardShare> admit_for_averaging(HeardShare share, std::uint32_t dimension) {
+  if (share->dimension != dimension)
     return Error{
         "dimension",
         fmt::format("a share of {} coordinates reached a model of {}: peers must run the same "
                     "model and transform",
-                    share.dimension, dimension)};
-  if (const auto* drawn = std::get_if<Drawn>(&share.coordinates))
-    share.coordinates = Listed{draw_indices(*drawn, dimension)};
-  if (std::holds_alternative<Fragment>(share.coordinates))
+                    share->dimension, dimension)};
+  if (const auto* drawn = std::get_if<Drawn>(&share->coordinates))
+    share = std::make_shared<const Share>(
+        Share{share->dimension, Listed{draw_indices(*drawn, dimension)}, share->values});
+  if (std::holds_alternative<Fragment>(share->coordinates))
     return Error{"coordinates", "a fragment reached a node whose sharing has none"};
-  if (std::holds_alternative<Changes>(share.coordinates))
+  if (std::holds_alternative<Changes>(share->coordinates))
     return Error{"coordinates", "changes reached a node whose sharing keeps no copies"};
-  const Indices* indices = listed_in(share.coordinates);
+  const Indices* indices = listed_in(share->coordinates);
   const std::size_t expected = indices ? indices->size() : dimension;
-  if (share.values.size() != expected)
+  if (share->values.size() != expected)
     return Error{"count",
-                 fmt::format("{} values came for {} coordinates", share.values.size(), expected)};
+                 fmt::format("{} values came for {} coordinates", share->values.size(), expected)};
   return share;
 }
 

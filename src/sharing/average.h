@@ -19,7 +19,7 @@ void average(const Rule& rule, std::span<float> x, std::span<const Contribution>
 // The share with its coordinates written out as Everything or Listed, as the rules need them: a
 // mask is drawn and replaced by its indices. Refuses another dimension, fragments, and more or
 // fewer values than coordinates.
-Result<Share> admit_for_averaging(Share share, std::uint32_t dimension);
+Result<HeardShare> admit_for_averaging(HeardShare share, std::uint32_t dimension);
 
 // The values of a vector at coordinates that are no fragment's.
 Vector values_at(std::span<const float> vector, const Coordinates& coordinates);

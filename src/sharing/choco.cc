@@ -54,8 +54,8 @@ class Choco final : public Sharing {
     return {std::move(share)};
   }
 
-  Result<Share> admit(Share share) const override {
-    if (!std::holds_alternative<Listed>(share.coordinates))
+  Result<HeardShare> admit(HeardShare share) const override {
+    if (!std::holds_alternative<Listed>(share->coordinates))
       return Error{"coordinates", "CHOCO-SGD sends listed differences; a peer sent something else"};
     return admit_for_averaging(std::move(share), dimension_);
   }

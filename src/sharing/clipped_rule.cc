@@ -23,6 +23,7 @@ class Clipped final : public Rule {
   Clipped(std::optional<double> radius, std::size_t hostile) : radius_(radius), hostile_(hostile) {}
 
   bool compares_peers() const override { return !radius_; }
+  bool weighs() const override { return true; }
 
   void average(std::span<float> x, std::span<const Copy> others) const override {
     if (others.empty()) return;

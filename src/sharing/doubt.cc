@@ -7,8 +7,6 @@
 
 namespace tessera {
 
-namespace {
-
 // A piece of a small model is summed in less time than a kernel is called.
 double norm_of(std::span<const float> values) {
   if (values.size() > 16) return std::sqrt(squared_norm(values));
@@ -17,10 +15,7 @@ double norm_of(std::span<const float> values) {
   return std::sqrt(sum);
 }
 
-}  // namespace
-
-std::string_view doubt(std::span<const float> values, const OwnSize& own) {
-  const double norm = norm_of(values);
+std::string_view doubt(double norm, const OwnSize& own) {
   if (!std::isfinite(norm)) return "not-finite";
   const double ones = std::sqrt(static_cast<double>(own.parameters));
   const double norm_max = std::min(kProportion * (own.norm + ones), kNormMax);

@@ -33,7 +33,9 @@ struct OwnSize {
   std::size_t parameters = 0;
 };
 
-// The word for why the values of a share are not believed, or nothing.
-std::string_view doubt(std::span<const float> values, const OwnSize& own);
+// The Euclidean norm: not finite where one of the values is not.
+double norm_of(std::span<const float> values);
+// The word for why a share whose values have this norm is not believed, or nothing.
+std::string_view doubt(double norm, const OwnSize& own);
 
 }  // namespace tessera

@@ -46,21 +46,21 @@ class Fragments final : public Sharing {
     return values;
   }
 
-  Result<Share> admit(Share share) const override {
+  Result<HeardShare> admit(HeardShare share) const override {
     const LayoutKey& key = layout_->key();
-    if (share.dimension != key.dimension)
+    if (share->dimension != key.dimension)
       return Error{"dimension", fmt::format("a fragment of {} coordinates reached a model of {}",
-                                            share.dimension, key.dimension)};
-    const auto* fragment = std::get_if<Fragment>(&share.coordinates);
+                                            share->dimension, key.dimension)};
+    const auto* fragment = std::get_if<Fragment>(&share->coordinates);
     if (!fragment) return Error{"coordinates", "a share that is no fragment reached fragments"};
     if (fragment->count != key.count || fragment->layout_seed != key.seed)
       return Error{"layout", fmt::format("a fragment of {} pieces of another layout; ours has {}",
                                          fragment->count, key.count)};
     const std::size_t expected =
         fragment->id < key.count ? layout_->fragment(fragment->id).size() : 0;
-    if (share.values.size() != expected)
+    if (share->values.size() != expected)
       return Error{"count", fmt::format("{} values came for fragment {} of {} coordinates",
-                                        share.values.size(), fragment->id, expected)};
+                                        share->values.size(), fragment->id, expected)};
     return share;
   }
 

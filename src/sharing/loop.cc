@@ -78,15 +78,15 @@ class Loop final : public Sharing {
     return {changes(difference, chosen, unit)};
   }
 
-  Result<Share> admit(Share share) const override {
-    if (std::holds_alternative<Everything>(share.coordinates))
+  Result<HeardShare> admit(HeardShare share) const override {
+    if (std::holds_alternative<Everything>(share->coordinates))
       return admit_for_averaging(std::move(share), dimension_);
-    if (!std::holds_alternative<Changes>(share.coordinates))
+    if (!std::holds_alternative<Changes>(share->coordinates))
       return Error{"coordinates", "a closed loop takes changes; a peer sent something else"};
-    if (share.dimension != dimension_)
+    if (share->dimension != dimension_)
       return Error{"dimension", fmt::format("changes of {} coordinates reached a model of {}",
-                                            share.dimension, dimension_)};
-    if (!is_valid(share)) return Error{"count", "changes and their coordinates do not match"};
+                                            share->dimension, dimension_)};
+    if (!is_valid(*share)) return Error{"count", "changes and their coordinates do not match"};
     return share;
   }
 

@@ -33,8 +33,8 @@ struct Pair {
   // A model of zeros that is half the sender's afterwards: the copy, halved, where it was told.
   Vector hears(const Share& share) {
     Vector zeros(kDimension);
-    const Share admitted = receiver->admit(share).value();
-    const Contribution other{0.5f, &admitted, 7};
+    const HeardShare admitted = admit(*receiver, share).value();
+    const Contribution other{0.5f, admitted.get(), 7};
     receiver->merge(zeros, std::span(&other, 1));
     return zeros;
   }
@@ -148,9 +148,9 @@ TEST(Loop, RefusesLossyCodecsAndOthersChanges) {
                std::invalid_argument);
   EXPECT_THROW((void)make_sharing("loop:refresh=1", {.dimension = 9}), std::invalid_argument);
   const Share changes{.dimension = 9, .coordinates = Changes{{1, 4}, 3}, .values = {1, 2}};
-  EXPECT_FALSE(make_sharing("topk", {.dimension = 9})->admit(changes).ok());
-  EXPECT_FALSE(make_sharing("loop:transform=none", {.dimension = 8})->admit(changes).ok());
-  EXPECT_TRUE(make_sharing("loop:transform=none", {.dimension = 9})->admit(changes).ok());
+  EXPECT_FALSE(admit(*make_sharing("topk", {.dimension = 9}), changes).ok());
+  EXPECT_FALSE(admit(*make_sharing("loop:transform=none", {.dimension = 8}), changes).ok());
+  EXPECT_TRUE(admit(*make_sharing("loop:transform=none", {.dimension = 9}), changes).ok());
 }
 
 TEST(Schedule, MultipliesTheBudgetByPartOfTheRun) {

@@ -13,9 +13,11 @@ namespace {
 // in. Work is proportional to what arrived, plus one pass.
 class Gaps final : public Rule {
  public:
+  bool weighs() const override { return true; }
   void average(std::span<float> x, std::span<const Copy> others) const override {
     if (others.empty()) return;
-    Vector change(x.size(), 0.0f);
+    thread_local Vector change;  // Its memory is in the cache from the thread's last average.
+    change.assign(x.size(), 0.0f);
     for (const Copy& other : others) {
       if (other.everything)
         add_pull(change, other.weight, other.values, x);

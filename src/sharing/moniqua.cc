@@ -45,10 +45,10 @@ class Moniqua final : public Sharing {
     return values;
   }
 
-  Result<Share> admit(Share share) const override {
-    if (!std::holds_alternative<Everything>(share.coordinates))
+  Result<HeardShare> admit(HeardShare share) const override {
+    if (!std::holds_alternative<Everything>(share->coordinates))
       return Error{"coordinates", "moniqua sends everything; a peer sent a part"};
-    for (const float value : share.values)
+    for (const float value : share->values)
       if (!(std::fabs(value) <= theta_ / 2))
         return Error{"values", fmt::format("{} modulo {} cannot be", value, theta_)};
     return admit_for_averaging(std::move(share), dimension_);

@@ -48,9 +48,9 @@ TEST(Moniqua, RefusesWhatCannotBe) {
   EXPECT_THROW((void)make_sharing("moniqua", {.dimension = 9, .lossless_codec = false}),
                std::invalid_argument);
   const auto sharing = make_sharing("moniqua:theta=0.25", {.dimension = 2});
-  EXPECT_TRUE(sharing->admit({.dimension = 2, .values = {0.125f, -0.125f}}).ok());
-  EXPECT_FALSE(sharing->admit({.dimension = 2, .values = {0.2f, 0}}).ok());
-  EXPECT_FALSE(sharing->admit({.dimension = 2, .coordinates = Listed{{1}}, .values = {0}}).ok());
+  EXPECT_TRUE(admit(*sharing, {.dimension = 2, .values = {0.125f, -0.125f}}).ok());
+  EXPECT_FALSE(admit(*sharing, {.dimension = 2, .values = {0.2f, 0}}).ok());
+  EXPECT_FALSE(admit(*sharing, {.dimension = 2, .coordinates = Listed{{1}}, .values = {0}}).ok());
 }
 
 }  // namespace

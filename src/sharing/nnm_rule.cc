@@ -19,6 +19,7 @@ class NearestNeighbourMixing final : public Rule {
       : hostile_(hostile), then_(std::move(then)) {}
 
   bool compares_peers() const override { return true; }
+  bool weighs() const override { return then_->weighs(); }
 
   void average(std::span<float> x, std::span<const Copy> others) const override {
     if (others.empty()) return;

@@ -99,6 +99,7 @@ class Partial final : public Sharing {
     packed_.coefficients.resize(dimension_);
     transform_->forward(model, packed_.coefficients);
     packed_.model = hash_bytes(bytes_of(model));
+    packed_.usable = true;
     const Vector& coefficients = packed_.coefficients;
     count_training(coefficients);
     const double fraction = options_.budget.draw(random);
@@ -112,10 +113,10 @@ class Partial final : public Sharing {
     return in_pieces(rank(coefficients, all ? 1 : fraction), coefficients);
   }
 
-  Result<Share> admit(Share share) const override {
-    Result<Share> admitted = admit_for_averaging(std::move(share), dimension_);
+  Result<HeardShare> admit(HeardShare share) const override {
+    Result<HeardShare> admitted = admit_for_averaging(std::move(share), dimension_);
     if (!admitted.ok() || options_.pieces == 1) return admitted;
-    const auto* listed = std::get_if<Listed>(&admitted->coordinates);
+    const auto* listed = std::get_if<Listed>(&(*admitted)->coordinates);
     if (!listed || listed->indices.empty())
       return Error{"coordinates", "a share that is no piece reached a node that expects pieces"};
     for (const std::uint32_t k : listed->indices)
@@ -125,11 +126,12 @@ class Partial final : public Sharing {
   }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    Vector coefficients;
+    Vector& coefficients = packed_.coefficients;
     if (!others.empty() || options_.accumulate == Accumulate::kTraining) {
-      coefficients = coefficients_of(model);
+      bring_coefficients_of(model);
       count_training(coefficients);
     }
+    packed_.usable = false;
     if (!others.empty()) {
       average(*options_.rule, coefficients, others);
       transform_->inverse(coefficients, model);
@@ -162,16 +164,15 @@ class Partial final : public Sharing {
   // protocol trains while it waits.
   struct Packed {
     std::uint64_t model = 0;  // Its hash.
-    Vector coefficients{};    // Empty once they are used.
+    Vector coefficients{};    // A merge changes them; their memory is kept for the next round.
+    bool usable = false;
   };
 
-  Vector coefficients_of(std::span<const float> model) {
-    Vector coefficients = std::move(packed_.coefficients);
-    packed_.coefficients.clear();
-    if (!coefficients.empty() && hash_bytes(bytes_of(model)) == packed_.model) return coefficients;
-    coefficients.resize(dimension_);
-    transform_->forward(model, coefficients);
-    return coefficients;
+  // To packed_.coefficients.
+  void bring_coefficients_of(std::span<const float> model) {
+    if (packed_.usable && hash_bytes(bytes_of(model)) == packed_.model) return;
+    packed_.coefficients.resize(dimension_);
+    transform_->forward(model, packed_.coefficients);
   }
 
   std::size_t count_of(double fraction) const {

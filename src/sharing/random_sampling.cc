@@ -30,7 +30,7 @@ class RandomSampling final : public Sharing {
     return {std::move(share)};
   }
 
-  Result<Share> admit(Share share) const override {
+  Result<HeardShare> admit(HeardShare share) const override {
     return admit_for_averaging(std::move(share), dimension_);
   }
 

@@ -28,6 +28,8 @@ class Rule {
   // Whether it judges a peer's copy by the others': then it needs several peers at once, each with
   // a copy of the same vector.
   virtual bool compares_peers() const { return false; }
+  // Whether the weights of copies count.
+  virtual bool weighs() const { return false; }
 };
 
 struct RuleKind {

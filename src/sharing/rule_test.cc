@@ -199,15 +199,15 @@ TEST(EveryRule, EverySharingUsesIt) {
       const auto node = make_sharing(spec, context);
       Vector model(40, 1.0f);
       node->start(Vector(40, 0.0f));
-      std::vector<Share> shares;
+      std::vector<HeardShare> shares;
       for (const float told : {1.0f, 1.0f, 1.0f, 4e5f}) {
         const auto peer = make_sharing(spec, context);
         peer->start(Vector(40, 0.0f));
-        shares.push_back(node->admit(peer->pack(Vector(40, told), Random(1)).front()).value());
+        shares.push_back(admit(*node, peer->pack(Vector(40, told), Random(1)).front()).value());
       }
       std::vector<Contribution> others;
-      for (const Share& share : shares)
-        others.push_back({0.2f, &share, static_cast<NodeId>(others.size())});
+      for (const HeardShare& share : shares)
+        others.push_back({0.2f, share.get(), static_cast<NodeId>(others.size())});
       node->merge(model, others);
       const float most = *std::max_element(model.begin(), model.end());
       if (name == "gaps" || name == "present")

@@ -42,10 +42,10 @@ class Sharing {
   // fragments.
   virtual std::vector<Share> pack(std::span<const float> model, const Random& random) = 0;
 
-  // The share as merge() wants it, with implied coordinates written out. Refuses one that is well
-  // formed but not for us: another dimension, coordinates this sharing never sends, more or fewer
-  // values than coordinates. What was admitted is admitted again.
-  virtual Result<Share> admit(Share share) const = 0;
+  // The share as merge() wants it: as it came, or a new one with implied coordinates written out.
+  // Refuses one that is not for us: another dimension, coordinates this sharing never sends, more
+  // or fewer values than coordinates. What was admitted is admitted again.
+  virtual Result<HeardShare> admit(HeardShare share) const = 0;
 
   // Folds admitted shares into the model, and ends a round of the sharing's memory: a protocol that
   // goes on without averaging calls it with none. The order of `others` is the order of the sums,

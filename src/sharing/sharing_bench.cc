@@ -48,13 +48,14 @@ struct Path {
 
   // Into the model that was told, as in a round: JWINS transforms it once for both.
   void hear() {
-    std::array<Share, kNeighbours> shares;
+    std::array<HeardShare, kNeighbours> shares;
     std::array<Contribution, kNeighbours> others;
     const OwnSize own{.norm = std::sqrt(squared_norm(models[0])), .parameters = dimension};
     for (std::size_t j = 0; j < kNeighbours; ++j) {
-      shares[j] = sharings[0]->admit(decode(messages[j + 1].bytes).value().share).value();
-      CHECK(doubt(shares[j].values, own).empty());
-      others[j] = {1.0f / (kNeighbours + 1), &shares[j]};
+      Share share = std::move(decode(messages[j + 1].bytes).value().share);
+      CHECK(doubt(norm_of(share.values), own).empty());
+      shares[j] = sharings[0]->admit(std::make_shared<const Share>(std::move(share))).value();
+      others[j] = {1.0f / (kNeighbours + 1), shares[j].get()};
     }
     sharings[0]->merge(models[0], others);
   }

@@ -128,18 +128,18 @@ TEST(EverySharing, AdmitsOnlyWhatIsForIt) {
     Vector model = test_model(300, 5);
     sharing->start(Vector(300, 0.0f));
     const Share good = sharing->pack(model, Random(1)).front();
-    const Result<Share> once = sharing->admit(good);
+    const Result<HeardShare> once = admit(*sharing, good);
     ASSERT_TRUE(once.ok()) << spec;
-    EXPECT_EQ(sharing->admit(*once).value(), *once) << spec;
+    EXPECT_EQ(*sharing->admit(*once).value(), **once) << spec;
     Share other_model = good;
     other_model.dimension += 1;
-    EXPECT_EQ(sharing->admit(other_model).error().kind, "dimension") << spec;
+    EXPECT_EQ(admit(*sharing, other_model).error().kind, "dimension") << spec;
     Share too_few = good;
     too_few.values.pop_back();
-    EXPECT_EQ(sharing->admit(too_few).error().kind, "count") << spec;
+    EXPECT_EQ(admit(*sharing, too_few).error().kind, "count") << spec;
     Share fragment = good;
     fragment.coordinates = Fragment{};
-    EXPECT_FALSE(sharing->admit(fragment).ok()) << spec;
+    EXPECT_FALSE(admit(*sharing, fragment).ok()) << spec;
   }
 }
 
@@ -313,7 +313,7 @@ TEST(Fragments, ShareOneLayoutAndAverageWhatIsPresent) {
   Vector places(6);
   for (std::size_t k = 0; k < 6; ++k) places[k] = static_cast<float>(k);
   const Vector first = sharing->pack(places, Random(1)).front().values;
-  for (Share* share : {&fours[0], &sevens[0], &fours[1]}) ASSERT_TRUE(sharing->admit(*share).ok());
+  for (Share* share : {&fours[0], &sevens[0], &fours[1]}) ASSERT_TRUE(admit(*sharing, *share).ok());
   const std::vector<Contribution> others = {{0, &fours[0]}, {0, &sevens[0]}, {0, &fours[1]}};
   sharing->merge(model, others);
   for (std::uint32_t k = 0; k < 6; ++k) {
@@ -327,7 +327,7 @@ TEST(Fragments, RefuseAnotherLayout) {
   const auto refusal = [&](const char* spec, std::uint64_t seed) {
     Share share =
         make_sharing(spec, {.dimension = 10, .seed = seed})->pack(Vector(10), Random(1)).front();
-    const auto admitted = sharing->admit(share);
+    const auto admitted = admit(*sharing, share);
     return admitted.ok() ? "" : std::string(admitted.error().kind);
   };
   EXPECT_EQ(refusal("fragments:fraction=0.5", 1), "");
@@ -357,7 +357,7 @@ TEST(Jwins, TravelsInPieces) {
     all.insert(all.end(), indices.begin(), indices.end());
     EXPECT_NEAR(static_cast<double>(indices.size()), 400, 80);
     index_bytes += gamma_bytes(indices, dimension);
-    EXPECT_TRUE(cut->admit(pieces[id]).ok());
+    EXPECT_TRUE(admit(*cut, pieces[id]).ok());
     EXPECT_EQ(cut->piece_of(pieces[id]), id);
     for (std::size_t i = 0; i < indices.size(); ++i)
       expected[indices[i]] = pieces[id].values[i] / 2;
@@ -370,7 +370,7 @@ TEST(Jwins, TravelsInPieces) {
   EXPECT_EQ(receiver, expected);
 
   Share mixed = uncut.front();
-  EXPECT_EQ(cut->admit(mixed).error().kind, "layout");
+  EXPECT_EQ(admit(*cut, mixed).error().kind, "layout");
 }
 
 // Coordinate 7 moves by 1 in each of three trainings while 9, which moves by 10, is what is told.

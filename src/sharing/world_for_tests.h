@@ -10,6 +10,10 @@
 
 namespace tessera {
 
+inline Result<HeardShare> admit(const Sharing& sharing, Share share) {
+  return sharing.admit(std::make_shared<const Share>(std::move(share)));
+}
+
 struct TestWorld {
   // Nodes 0 ... n-1 on a ring (n = 1: alone, n = 2: one edge), with Metropolis-Hastings weights.
   TestWorld(const std::string& spec, std::size_t nodes, Vector initial,
@@ -38,13 +42,13 @@ struct TestWorld {
     std::vector<Share> sent;
     for (std::size_t i = 0; i < models.size(); ++i)
       sent.push_back(sharings[i]->pack(models[i], random.fork("node", i)).front());
-    std::vector<Share> heard;
+    std::vector<HeardShare> heard;
     for (std::size_t i = 0; i < models.size(); ++i)
-      heard.push_back(sharings[i]->admit(sent[i]).value());
+      heard.push_back(admit(*sharings[i], sent[i]).value());
     for (std::size_t i = 0; i < models.size(); ++i) {
       std::vector<Contribution> others;
       for (const std::size_t j : peers(i))
-        others.push_back({weight(), &heard[j], static_cast<NodeId>(j)});
+        others.push_back({weight(), heard[j].get(), static_cast<NodeId>(j)});
       sharings[i]->merge(models[i], others);
     }
     return sent;

@@ -121,6 +121,11 @@ double mixing_weight(std::uint32_t own_degree, std::uint32_t peer_degree) {
   return 1.0 / (std::max(own_degree, peer_degree) + 1.0);
 }
 
+double mixing_weight(const MixingEnd& own, const MixingEnd& peer) {
+  const double ratio = static_cast<double>(peer.samples) / static_cast<double>(own.samples);
+  return std::min(1.0 / (own.degree + 1.0), ratio / (peer.degree + 1.0));
+}
+
 MixingRow mixing_row(const Graph& graph, NodeId node) {
   MixingRow row;
   for (const NodeId peer : graph.peers(node)) {

@@ -4,6 +4,11 @@
 // Metropolis and Hastings' weights need only the degrees of the two ends, and make the averaging
 // keep the mean of all models: the matrix is symmetric and its rows sum to one.
 //   w_ij = 1 / (max(deg_i, deg_j) + 1) for peers,  w_ii = 1 - sum_j w_ij
+//
+// Where nodes have samples, n_i of them, the same idea keeps the mean of all models weighted by
+// them: n_i w_ij is symmetric (detailed balance), so sum_i n_i x_i stays as it is. A node that says
+// it has ever so many gets no more than an even part of a peer's average.
+//   w_ij = min(1 / (deg_i + 1), (n_j / n_i) / (deg_j + 1))
 #pragma once
 
 #include <cstdint>
@@ -14,6 +19,12 @@
 namespace tessera {
 
 double mixing_weight(std::uint32_t own_degree, std::uint32_t peer_degree);
+
+struct MixingEnd {
+  std::uint32_t degree = 0;
+  std::uint32_t samples = 1;  // One at least.
+};
+double mixing_weight(const MixingEnd& own, const MixingEnd& peer);
 
 struct MixingRow {
   double own = 1;

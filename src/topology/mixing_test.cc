@@ -168,5 +168,45 @@ TEST(SecondEigenvalue, RandomRegularGraphsOf96Nodes) {
   EXPECT_NEAR(second_eigenvalue(*large), (1 + 2 * std::sqrt(3.0)) / 5, 0.005);
 }
 
+// pi_i = n_i / sum n: rows sum to one, n_i w_ij is symmetric, and applied often enough every row is
+// pi.
+TEST(Mixing, BySamplesTheWeightedMeanStays) {
+  const std::vector<std::uint32_t> samples = {1, 10, 1000, 3, 1000, 200, 1};
+  const auto nodes = static_cast<std::uint32_t>(samples.size());
+  const Graph graph = *make_topology("erdos-renyi:degree=3", nodes, Random(4))->graph(0);
+  Matrix w(nodes, std::vector<double>(nodes, 0.0));
+  double all = 0;
+  for (NodeId i = 0; i < nodes; ++i) {
+    w[i][i] = 1;
+    all += samples[i];
+    for (const NodeId j : graph.peers(i)) {
+      w[i][j] = mixing_weight(MixingEnd{graph.degree(i), samples[i]},
+                              MixingEnd{graph.degree(j), samples[j]});
+      EXPECT_GT(w[i][j], 0);
+      w[i][i] -= w[i][j];
+    }
+    EXPECT_GT(w[i][i], 0);
+  }
+  for (NodeId i = 0; i < nodes; ++i)
+    for (NodeId j = 0; j < nodes; ++j)
+      EXPECT_NEAR(samples[i] * w[i][j], samples[j] * w[j][i], 1e-12 * all);
+  Matrix power = w;
+  for (int squaring = 0; squaring < 20; ++squaring) {
+    Matrix squared(nodes, std::vector<double>(nodes, 0.0));
+    for (NodeId i = 0; i < nodes; ++i)
+      for (NodeId k = 0; k < nodes; ++k)
+        for (NodeId j = 0; j < nodes; ++j) squared[i][j] += power[i][k] * power[k][j];
+    power = squared;
+  }
+  for (NodeId i = 0; i < nodes; ++i)
+    for (NodeId j = 0; j < nodes; ++j) EXPECT_NEAR(power[i][j], samples[j] / all, 1e-8);
+}
+
+TEST(Mixing, EqualSamplesChangeNothing) {
+  for (const std::uint32_t own : {0u, 1u, 6u, 40u})
+    for (const std::uint32_t peer : {0u, 1u, 6u, 41u})
+      EXPECT_EQ(mixing_weight(MixingEnd{own, 77}, MixingEnd{peer, 77}), mixing_weight(own, peer));
+}
+
 }  // namespace
 }  // namespace tessera
