@@ -126,7 +126,7 @@ requeue() {
 #SBATCH --open-mode=append
 #SBATCH --signal=USR1@20
 #SBATCH --output=$home/long.log
-srun --mpi=pmix "$program" sim $toy --out="$home/long" --resume --protocol=dpsgd:rounds=$1
+srun --mpi=pmix "$program" sim $toy --out="$home/long" --resume --protocol=dpsgd:rounds=$1 || exit
 [[ -e "$home/long/summary.json" ]] || scontrol requeue \$SLURM_JOB_ID
 END
   # shellcheck disable=SC2086

@@ -154,32 +154,32 @@ void Blocks::carry_some(std::span<const NodeId> touched, std::span<Effects> effe
 
 // To each rank: the message's number among those it got from this node and, the first time, itself.
 void Blocks::pack_messages(Effects& effects, std::vector<Bytes>& told) const {
-  std::map<std::uint32_t, std::vector<std::shared_ptr<const Bytes>>> packed;  // By rank.
+  std::map<std::uint32_t, std::vector<std::shared_ptr<const Letter>>> packed;  // By rank.
   for (auto& [to, payload] : effects.sends) {
     if (hold(to)) continue;
     auto& before = packed[holder(to)];
     ByteWriter out(told[holder(to)]);
-    const auto place = std::find(before.begin(), before.end(), payload.bytes);
+    const auto place = std::find(before.begin(), before.end(), payload.letter);
     out.put(static_cast<std::uint32_t>(place - before.begin()));
     if (place == before.end()) {
-      out.put_bytes(*payload.bytes);
-      before.push_back(payload.bytes);
+      out.put_bytes(payload.letter->bytes());
+      before.push_back(payload.letter);
     }
     payload.elsewhere = payload.size();
-    payload.bytes = nullptr;
+    payload.letter = nullptr;
   }
 }
 
 void Blocks::unpack_messages(Effects& effects, ByteReader& in) const {
-  std::vector<std::shared_ptr<const Bytes>> before;
+  std::vector<std::shared_ptr<const Letter>> before;
   for (auto& [to, payload] : effects.sends) {
     if (!hold(to)) continue;
     const auto number = in.get<std::uint32_t>();
     if (number == before.size()) {
       const ByteSpan bytes = in.get_bytes(payload.size());
-      before.push_back(std::make_shared<const Bytes>(bytes.begin(), bytes.end()));
+      before.push_back(std::make_shared<const Letter>(Bytes(bytes.begin(), bytes.end())));
     }
-    payload.bytes = before.at(number);
+    payload.letter = before.at(number);
   }
 }
 

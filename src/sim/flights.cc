@@ -28,7 +28,7 @@ std::uint64_t values_in(const Payload& payload, std::uint64_t bytes) {
 
 void Flight::fields(Archive& archive) {
   archive(from, to, payload.value_bytes, sent_at, sender_age);
-  archive.shared(payload.bytes);
+  archive.shared(payload.letter);
 }
 
 void MessageCounts::fields(Archive& archive) {
@@ -118,27 +118,30 @@ bool Flights::holds(MessageId id) const {
 
 void Flights::prefetch_counts(MessageId id) const {
   const Flight& coming = find(id);
-  if (coming.payload.bytes) prefetch(*coming.payload.bytes);
+  if (coming.payload.letter) prefetch(*coming.payload.letter);
   prefetch(counts_[coming.from].delivered);
   prefetch(counts_[coming.to].heard);
 }
 
 void Flights::prefetch_bytes(MessageId id) const {
-  if (const Flight& coming = find(id); coming.payload.bytes)
-    prefetch_at(coming.payload.bytes->data());
+  if (const Flight& coming = find(id); coming.payload.letter)
+    prefetch_at(coming.payload.letter->bytes().data());
 }
 
-// To who writes them, for a while: a message lies with the one who holds its receiver.
+// To who writes them, for a while: a message lies with the one who holds its receiver. Many nodes
+// have the same one, some of them here and some elsewhere: it becomes one letter.
 void Flights::bring_messages(Holders& holders) {
-  std::map<std::pair<NodeId, std::uint64_t>, std::shared_ptr<const Bytes>> brought;
+  std::map<std::pair<NodeId, std::uint64_t>, std::shared_ptr<const Letter>> letters;
   for (Flight& flight : flights_) {
     if (flight.payload.size() == 0) continue;
-    const bool here = flight.payload.bytes != nullptr;
-    Bytes bytes = holders.bring(flight.to, here ? *flight.payload.bytes : Bytes());
-    if (here || bytes.empty()) continue;
-    auto& buffer = brought[{flight.from, hash_bytes(bytes, 0)}];  // Many have the same message.
-    if (!buffer) buffer = std::make_shared<const Bytes>(std::move(bytes));
-    flight.payload.bytes = buffer;
+    const bool here = flight.payload.letter != nullptr;
+    Bytes bytes = holders.bring(flight.to, here ? flight.payload.letter->bytes() : Bytes());
+    if (!here && bytes.empty()) continue;
+    auto& letter =
+        letters[{flight.from, hash_bytes(here ? flight.payload.letter->bytes() : bytes)}];
+    if (!letter)
+      letter = here ? flight.payload.letter : std::make_shared<const Letter>(std::move(bytes));
+    flight.payload.letter = letter;
   }
 }
 
@@ -146,7 +149,7 @@ void Flights::let_go_of_others(const Holders& holders) {
   for (Flight& flight : flights_) {
     if (flight.payload.size() == 0 || holders.hold(flight.to)) continue;
     flight.payload.elsewhere = flight.payload.size();
-    flight.payload.bytes = nullptr;
+    flight.payload.letter = nullptr;
   }
 }
 

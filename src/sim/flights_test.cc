@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Payload payload_of(std::size_t bytes, std::size_t value_bytes) {
-  return {std::make_shared<const Bytes>(bytes), value_bytes};
+  return {std::make_shared<const Letter>(Bytes(bytes)), value_bytes};
 }
 
 // 100 bytes from node 0 to node 1, sent at 1 s at age 3.
@@ -22,7 +22,7 @@ TEST(Flights, CountWhatLands) {
   const MessageId id = flights.board(hundred_bytes());
   EXPECT_EQ(flights.find(id).to, 1u);
   EXPECT_EQ(flights.ledger().on_their_way, 100u);
-  EXPECT_EQ(flights.land(id, Instant(3s), 5).bytes->size(), 100u);
+  EXPECT_EQ(flights.land(id, Instant(3s), 5).size(), 100u);
   EXPECT_EQ(flights.counts(0).delivered.bytes, 100u);
   EXPECT_EQ(flights.counts(1).heard, 1u);
   EXPECT_EQ(flights.counts(1).staleness, 2u);
@@ -65,7 +65,7 @@ TEST(Flights, CountACopyAsOffered) {
   const MessageId second = flights.copy(first);
   EXPECT_NE(first, second);
   EXPECT_EQ(flights.counts(0).offered.messages, 2u);
-  EXPECT_EQ(flights.find(second).payload.bytes, flights.find(first).payload.bytes);
+  EXPECT_EQ(flights.find(second).payload.letter, flights.find(first).payload.letter);
   EXPECT_TRUE(flights.ledger().balances());
 }
 
@@ -92,7 +92,7 @@ TEST(Flights, GoOnFromWhereTheyWereSaved) {
   save_fields(flights, saved);
   ByteReader in(saved);
   ASSERT_TRUE(load_fields(loaded, in).ok());
-  EXPECT_EQ(loaded.find(kept).payload.bytes, loaded.find(twin).payload.bytes);  // Saved once.
+  EXPECT_EQ(loaded.find(kept).payload.letter, loaded.find(twin).payload.letter);  // Saved once.
   EXPECT_EQ(loaded.board(hundred_bytes()), flights.board(hundred_bytes()));
   save_fields(flights, saved = {});
   save_fields(loaded, again);

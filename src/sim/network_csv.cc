@@ -36,9 +36,7 @@ std::optional<Error> wrong_names(const CsvRow& header, std::span<const std::stri
 Result<Csv> Csv::parse(std::string_view text, std::span<const std::string_view> known) {
   Csv csv;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_line(text);
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     CsvRow row{number, cells_of(line)};

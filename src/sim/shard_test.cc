@@ -18,7 +18,7 @@ class Echo final : public Protocol {
     const NodeId next = (node.id() + 1) % 4;
     node.send(node.heading(done_, 1), node.pack_whole(), std::span(&next, 1));
   }
-  void on_share(Node&, NodeId, const Heading&, Share&&) override {}
+  void on_share(Node&, NodeId, const Heading&, HeardShare) override {}
   void on_wake(Node& node) override { node.wake_after(Duration(static_cast<int>(done_))); }
   Round rounds_done() const override { return done_; }
   std::string waiting_for() const override { return done_ > 0 ? "nothing" : ""; }
