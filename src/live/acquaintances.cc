@@ -1,5 +1,7 @@
 #include "live/acquaintances.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 void Acquaintances::meet(NodeId peer, std::uint64_t birth) {
@@ -8,6 +10,13 @@ void Acquaintances::meet(NodeId peer, std::uint64_t birth) {
   if (before == unmet_.end()) return;
   born_anew_ += before->second != birth;
   unmet_.erase(before);
+}
+
+void Acquaintances::expect(std::span<const NodeId> peers) {
+  std::erase_if(unmet_, [&](const auto& known) {
+    return std::ranges::find(peers, known.first) == peers.end();
+  });
+  known_ = unmet_.size();
 }
 
 void Acquaintances::fields(Archive& archive) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 
 #include "base/archive.h"
 #include "base/ids.h"
@@ -19,6 +20,9 @@ class Acquaintances {
 
   std::uint64_t birth() const { return birth_; }
   void meet(NodeId peer, std::uint64_t birth);
+
+  // Links are made to these alone: of the others that the checkpoint knew nothing is expected.
+  void expect(std::span<const NodeId> peers);
 
   // Of the peers that the checkpoint knew; what becomes of one after the first meeting does not
   // count.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tessera {
 namespace {
 
@@ -45,6 +47,22 @@ TEST(Acquaintances, OneByOneTheyMayBeReplacedWhileItRuns) {
   for (const NodeId peer : {1u, 2u, 3u}) back.meet(peer, 10 + peer);
   for (const NodeId peer : {1u, 2u, 3u}) back.meet(peer, 90 + peer);
   EXPECT_FALSE(back.outlived());
+}
+
+// Only 2 is linked to; of the others nothing will be heard.
+TEST(Acquaintances, ThoseThatAreNotLinkedToDoNotCount) {
+  const std::vector<NodeId> linked = {2, 9};
+  Acquaintances back = come_back();
+  back.expect(linked);
+  EXPECT_FALSE(back.confirmed());
+  back.meet(2, 12);
+  EXPECT_TRUE(back.confirmed());
+  Acquaintances stale = come_back();
+  stale.expect(linked);
+  stale.meet(1, 91);
+  EXPECT_FALSE(stale.outlived());
+  stale.meet(2, 92);
+  EXPECT_TRUE(stale.outlived());
 }
 
 TEST(Acquaintances, ANewcomerIsOfWhateverRunItMeets) {

@@ -20,6 +20,17 @@ double part_of(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
+// Where a node has links that it keeps, they are its company. Where it makes them as it goes, so is
+// whoever has been there and rests.
+bool has_company(std::span<const PeerState> peers) {
+  if (std::ranges::any_of(peers, &PeerState::wanted))
+    return std::ranges::any_of(peers, [](const PeerState& p) { return p.wanted && p.alive(); });
+  return peers.empty() || std::ranges::any_of(peers, [](const PeerState& p) {
+           const bool rests = p.condition == PeerCondition::kIdle && p.last_heard != Instant{};
+           return p.alive() || rests;
+         });
+}
+
 }  // namespace
 
 std::uint64_t Effort::skipped(Done done) const {
@@ -30,9 +41,7 @@ std::uint64_t Effort::skipped(Done done) const {
 std::string Effort::look(Instant now, std::span<const PeerState> peers, Done done) {
   const std::uint64_t newly = done.trainings - std::min(done.trainings, trained_);
   trained_ = done.trainings;
-  const bool company = peers.empty() || std::any_of(peers.begin(), peers.end(),
-                                                    [](const PeerState& p) { return p.alive(); });
-  if (company) return find_company(now);
+  if (has_company(peers)) return find_company(now);
   if (!alone_) {
     alone_ = {.since = now, .said_after = limits_.alone_min};
     return {};

@@ -34,6 +34,28 @@ TEST_F(EffortTest, WhatWasBeforeItJoinedIsNotItsWork) {
   EXPECT_EQ(effort_.skipped({.rounds = 50, .trainings = 0}), 0u);
 }
 
+// Neighbours are lost, while one that is no neighbour rests or is there.
+TEST_F(EffortTest, CompanyAreThoseWhomItKeepsLinksTo) {
+  for (const PeerCondition other : {PeerCondition::kIdle, PeerCondition::kAlive}) {
+    const std::vector<PeerState> peers{
+        {.id = 1, .condition = PeerCondition::kLost},
+        {.id = 2, .condition = other, .wanted = false, .last_heard = at(1s)}};
+    Effort effort({.alone_min = 5s});
+    effort.look(at(1s), peers, {});
+    EXPECT_NE(effort.look(at(7s), peers, {}), "");
+  }
+}
+
+// It tells whom it likes, and nobody just now.
+TEST_F(EffortTest, WhereLinksAreMadeAsNeededThoseWhoRestAreCompany) {
+  std::vector<PeerState> peers{{.id = 1, .condition = PeerCondition::kIdle, .wanted = false}};
+  effort_.look(at(1s), peers, {});
+  EXPECT_NE(effort_.look(at(7s), peers, {}), "");  // It has never been there.
+  peers[0].last_heard = at(8s);
+  EXPECT_NE(effort_.look(at(9s), peers, {}), "");
+  EXPECT_EQ(effort_.alarm(at(30s)), "");
+}
+
 TEST_F(EffortTest, BeingAloneIsSaidAfterAWhileThenMoreRarely) {
   EXPECT_EQ(effort_.look(at(1s), nobody_, {.trainings = 1}), "");
   EXPECT_EQ(effort_.look(at(5s), nobody_, {.trainings = 2}), "");

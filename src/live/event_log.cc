@@ -42,7 +42,7 @@ std::optional<LoggedEvent> parse_record(ByteSpan record) {
     case RecordKind::kArrived: {
       Arrived arrived{.from = in.get<NodeId>()};
       const ByteSpan bytes = in.get_bytes(in.left());
-      arrived.payload.bytes = std::make_shared<const Bytes>(bytes.begin(), bytes.end());
+      arrived.payload.letter = std::make_shared<const Letter>(Bytes(bytes.begin(), bytes.end()));
       logged.what = std::move(arrived);
       break;
     }
@@ -126,7 +126,7 @@ void EventLogWriter::event(Instant at, const Event& event) {
   ByteWriter writer(record);
   if (const auto* arrived = std::get_if<Arrived>(&event)) {
     writer.put(arrived->from);
-    writer.put_bytes(*arrived->payload.bytes);
+    writer.put_bytes(arrived->payload.letter->bytes());
   } else if (const auto* trained = std::get_if<Trained>(&event)) {
     writer.put(trained->loss);
     writer.put(digest_of(trained->model));

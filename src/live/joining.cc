@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kKeptBytesMax = 64 << 20;
+constexpr std::size_t kKeptBytesMuch = 8 << 20;
 // Each answer holds a model until all are there.
 constexpr std::size_t kAskedMax = 5;
 constexpr Duration kAnswerEvery = std::chrono::seconds(1);
@@ -109,7 +110,12 @@ void Joining::keep(Incoming incoming) {
   kept_bytes_ += held_by(incoming);
   kept_bytes_of_[incoming.from] += held_by(incoming);
   kept_.push_back(std::move(incoming));
-  while (kept_bytes_ > kKeptBytesMax) forget_one_kept();
+  // One of any length: it may be what a neighbour sends once and is waited for.
+  while (kept_bytes_ > kKeptBytesMax && kept_.size() > 1) forget_one_kept();
+}
+
+bool Joining::keeps_much() const {
+  return kept_bytes_ > kKeptBytesMuch;
 }
 
 // The oldest of whoever has the most: who floods us pushes out what is its own.

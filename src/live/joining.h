@@ -52,10 +52,12 @@ class Joining {
 
   // What a node that begins hears first: what came before it was started and, where a protocol
   // waits for every share, what came since the checkpoint it goes back to. No peer would tell it
-  // again. 64 MiB at most; then the oldest of the peer that has the most is forgotten.
+  // again. 64 MiB at most, or one message; then the oldest of the peer that has the most is
+  // forgotten.
   void keep(Incoming incoming);
   std::deque<Incoming> take_kept();
   void forget_kept() { (void)take_kept(); }
+  bool keeps_much() const;  // A checkpoint, after which it is forgotten, would be welcome.
 
   std::uint64_t adoptions() const { return adoptions_; }
 

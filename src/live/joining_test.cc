@@ -109,11 +109,14 @@ TEST_F(JoiningTest, AModelThatIsNotFiniteIsNotOffered) {
 
 TEST_F(JoiningTest, KeepsTheNewestOfWhatCameTooEarly) {
   constexpr std::size_t kMessageBytes = 20 << 20;
+  EXPECT_FALSE(joining_.keeps_much());
   for (NodeId from = 1; from <= 5; ++from) joining_.keep({from, Bytes(kMessageBytes)});
+  EXPECT_TRUE(joining_.keeps_much());
   const std::deque<Incoming> kept = joining_.take_kept();
   ASSERT_EQ(kept.size(), 3u);
   EXPECT_EQ(kept.front().from, 3u);
   EXPECT_TRUE(joining_.take_kept().empty());
+  EXPECT_FALSE(joining_.keeps_much());
 }
 
 // Others' shares, which came first, stay; large messages or small, the memory is the same.

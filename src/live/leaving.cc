@@ -11,10 +11,15 @@ bool Leaving::begin_to_stop(Instant now, Round rounds_done) {
   return true;
 }
 
+// Nobody waits for one that it has no link to and needs none.
+bool Leaving::is_done(const PeerState& peer) const {
+  if (peer.condition == PeerCondition::kIdle && !peer.wanted) return true;
+  return finished_peers_.contains(peer.id) || peer.condition == PeerCondition::kGone ||
+         (!peer.alive() && census_.has_finished(peer.id));
+}
+
 bool Leaving::are_done(std::span<const PeerState> peers) const {
-  return std::all_of(peers.begin(), peers.end(), [&](const PeerState& peer) {
-    return finished_peers_.contains(peer.id) || peer.condition == PeerCondition::kGone;
-  });
+  return std::ranges::all_of(peers, [this](const PeerState& peer) { return is_done(peer); });
 }
 
 bool Leaving::may_leave(Instant now, Round rounds_done, bool training,

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "live/census.h"
 #include "live/link/peer_state.h"
 
 namespace tessera {
@@ -19,7 +20,8 @@ class Leaving {
     Duration stop_within{};  // Asked to stop, a node goes on no longer than this.
     Duration linger{};       // A node that has finished waits this long for its peers.
   };
-  explicit Leaving(Limits limits) : limits_(limits) {}
+  // What others say of who has finished is believed of those that are not there themselves.
+  Leaving(Limits limits, const Census& census) : limits_(limits), census_(census) {}
 
   // From any thread, and from a signal's handler.
   void ask() { asked_.store(true); }
@@ -48,8 +50,10 @@ class Leaving {
 
  private:
   bool are_done(std::span<const PeerState> peers) const;
+  bool is_done(const PeerState& peer) const;
 
   Limits limits_;
+  const Census& census_;
   std::atomic<bool> asked_{false};
   bool leave_now_ = false;
   std::optional<Instant> stopping_since_;

@@ -16,7 +16,8 @@ constexpr Instant at(Duration since) {
 
 class LeavingTest : public testing::Test {
  protected:
-  Leaving leaving_{{.stop_within = 5s, .linger = 10s}};
+  Census census_{0};
+  Leaving leaving_{{.stop_within = 5s, .linger = 10s}, census_};
   std::vector<PeerState> peers_{{.id = 1}, {.id = 2}};
 };
 
@@ -47,6 +48,19 @@ TEST_F(LeavingTest, FinishedItStaysUntilItsPeersAreDone) {
   EXPECT_FALSE(leaving_.may_leave(at(2s), 7, false, peers_));
   peers_[1].condition = PeerCondition::kGone;
   EXPECT_TRUE(leaving_.may_leave(at(2s), 7, false, peers_));
+}
+
+TEST_F(LeavingTest, NobodyWaitsForWhoIsNotLinkedNorForWhoHasLongFinishedAndGone) {
+  leaving_.finish(at(1s));
+  leaving_.peer_finished(1);
+  peers_[1] = {.id = 2, .condition = PeerCondition::kIdle, .wanted = false};
+  EXPECT_TRUE(leaving_.may_leave(at(2s), 7, false, peers_));
+  peers_[1] = {.id = 2, .condition = PeerCondition::kLost};
+  EXPECT_FALSE(leaving_.may_leave(at(2s), 7, false, peers_));
+  census_.finished(2);
+  EXPECT_TRUE(leaving_.may_leave(at(2s), 7, false, peers_));
+  peers_[1].condition = PeerCondition::kAlive;  // It may have been started anew.
+  EXPECT_FALSE(leaving_.may_leave(at(2s), 7, false, peers_));
 }
 
 TEST_F(LeavingTest, FinishedItDoesNotStayForEver) {

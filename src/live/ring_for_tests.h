@@ -67,6 +67,7 @@ class LiveNode final : public RuntimeObserver {
   int failing_checkpoints = 0;    // So many cannot be written.
   std::uint64_t roster_run = 0;
   std::string attack{};  // Of a hostile node.
+  bool links_as_needed = false;
   std::unique_ptr<EventLogWriter> log{};
 
   std::vector<RuntimeRow> rows{};
@@ -117,15 +118,17 @@ class LiveNode final : public RuntimeObserver {
   std::atomic<Round> round{0};
   std::atomic<int> offers_declined{0};
 
+  Plan plan() const {
+    return read_live_plan({.nodes = std::to_string(kNodes),
+                           .seed = "7",
+                           .model = fmt::format("quadratic:dimension={}", kDimension),
+                           .topology = "ring",
+                           .protocol = protocol_,
+                           .rule = rule_,
+                           .codec = "gamma+f32"});
+  }
   std::unique_ptr<Node> make(Vector initial) const {
-    const Plan plan = read_live_plan({.nodes = std::to_string(kNodes),
-                                      .seed = "7",
-                                      .model = fmt::format("quadratic:dimension={}", kDimension),
-                                      .topology = "ring",
-                                      .protocol = protocol_,
-                                      .rule = rule_,
-                                      .codec = "gamma+f32"});
-    return make_node(plan, id_, std::move(initial), {});
+    return make_node(plan(), id_, std::move(initial), {});
   }
   Quadratic make_trainer() const { return Quadratic({.nodes = kNodes, .dimension = kDimension}); }
 
@@ -133,6 +136,11 @@ class LiveNode final : public RuntimeObserver {
   RuntimeParts parts(Transport& transport) {
     std::shared_ptr<Liar> liar;
     if (!attack.empty()) liar = std::make_shared<Liar>(id_, make_attack(attack), Random(7));
+    Contacts::Meets meets;
+    if (links_as_needed)
+      meets = [id = id_, of_node = plan().protocol.prepared.meets](Round round) {
+        return of_node ? of_node(id, round) : std::vector<NodeId>{};
+      };
     return {.id = id_,
             .run = roster_run,
             .name = fmt::format("node-{}", id_),
@@ -141,6 +149,7 @@ class LiveNode final : public RuntimeObserver {
             .evaluator = &evaluator_,
             .transport = &transport,
             .observer = this,
+            .meets = std::move(meets),
             .liar = std::move(liar)};
   }
   void on_event(Instant at, const Event& event) override {
@@ -160,7 +169,7 @@ class LiveNode final : public RuntimeObserver {
       throw Crash("as asked for");
     return true;
   }
-  void say(std::string_view line) override {
+  void say(LogLevel, std::string_view line) override {
     lines.emplace_back(line);
     if (line.find("is not far ahead") != line.npos) ++offers_declined;
   }

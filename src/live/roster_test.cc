@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "base/files.h"
 #include "live/link/keys.h"
+#include "live/sign/signing.h"
 
 namespace tessera {
 namespace {
@@ -70,14 +72,141 @@ TEST(Roster, SaysWhichRunItIsOf) {
     EXPECT_FALSE(Roster::parse(wrong)) << wrong;
 }
 
-// A member that leaves takes its id along, and no other becomes another node because of it.
-TEST(Roster, IdsAreNeverGivenTwice) {
+// A member that leaves makes nobody else another node; its place is the next one's to take.
+TEST(Roster, ThePlaceOfOneWhoLeftIsTakenByTheNext) {
   Roster roster = three();
-  ASSERT_TRUE(roster.remove("carol"));
+  ASSERT_TRUE(roster.remove("bob"));
   roster = *Roster::parse(roster.to_toml());
-  EXPECT_EQ(*roster.add("dave", "10.0.0.4:5555", key(3)), 3u);
+  EXPECT_EQ(roster.next_id(), 3u);
+  EXPECT_EQ(roster.find(1), nullptr);
+  EXPECT_EQ(*roster.add("dave", "10.0.0.4:5555", key(3)), 1u);
+  EXPECT_EQ(*roster.add("erin", "10.0.0.5:5555", key(4)), 3u);
   EXPECT_EQ(roster.find("alice")->id, 0u);
-  EXPECT_EQ(roster.find(2), nullptr);
+  EXPECT_EQ(roster.find("carol")->id, 2u);
+}
+
+TEST(Roster, AnotherMachineTakesAMembersPlace) {
+  Roster roster = three();
+  EXPECT_EQ(*roster.replace("bob", "10.0.0.9:5555", key(3)), 1u);
+  EXPECT_EQ(roster.find("bob")->address, "10.0.0.9:5555");
+  EXPECT_EQ(roster.find("bob")->public_key, key(3));
+  EXPECT_EQ(*roster.replace("bob", "10.0.0.8:5555", ""), 1u);
+  EXPECT_EQ(roster.find("bob")->public_key, key(3));
+  EXPECT_FALSE(roster.replace("bob", "", key(0))) << "alice's key";
+  EXPECT_EQ(roster.find("bob")->public_key, key(3)) << "what is refused changes nothing";
+  EXPECT_FALSE(roster.replace("bobby", "10.0.0.7:1", ""));
+  EXPECT_EQ(roster.members().size(), 3u);
+}
+
+TEST(Roster, PlacesMayBeLeftFreeButNotTakenAway) {
+  Roster roster = three();
+  ASSERT_TRUE(roster.set_places(5));
+  EXPECT_EQ(*roster.add("dave", "10.0.0.4:5555", key(3)), 3u);
+  EXPECT_EQ(roster.next_id(), 5u);
+  EXPECT_FALSE(roster.set_places(3));
+  ASSERT_TRUE(roster.set_places(4));
+}
+
+// What a node that runs makes of rosters that come its way.
+class SignedRoster : public testing::Test {
+ protected:
+  SignedRoster() {
+    held_.set_run(7);
+    EXPECT_TRUE(held_.sign(owner_));
+  }
+  // The newer one after a change, signed or not.
+  Roster next(const std::function<void(Roster&)>& change, bool is_signed = true) const {
+    Roster roster = held_;
+    change(roster);
+    EXPECT_TRUE(!is_signed || roster.sign(owner_).ok());
+    return roster;
+  }
+  std::string refusal(const Roster& next) const {
+    const Result<void> fine = may_follow(held_, next);
+    return fine ? "" : std::string(fine.error().kind);
+  }
+  static void lose_bob(Roster& roster) { EXPECT_TRUE(roster.remove("bob")); }
+
+  KeyPair owner_ = make_signing_pair();
+  Roster held_ = three();
+};
+
+TEST_F(SignedRoster, ComesBackFromItsText) {
+  const Result<Roster> read = Roster::parse(held_.to_toml());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->check_signature());
+  EXPECT_EQ(read->owner(), owner_.public_key);
+  EXPECT_EQ(read->version(), 1u);
+  EXPECT_EQ(read->to_toml(), held_.to_toml());
+}
+
+TEST_F(SignedRoster, TheNewerVersionFollows) {
+  EXPECT_EQ(refusal(next(lose_bob)), "");
+  EXPECT_EQ(next(lose_bob).version(), 2u);
+}
+
+TEST_F(SignedRoster, EveryChangeTakesTheSignatureAway) {
+  for (const std::function<void(Roster&)>& change : std::vector<std::function<void(Roster&)>>{
+           lose_bob, [](Roster& roster) { (void)roster.add("dave", "10.0.0.4:5555", key(3)); },
+           [](Roster& roster) { (void)roster.replace("bob", "10.0.0.9:5555", ""); },
+           [](Roster& roster) { (void)roster.set_places(9); },
+           [](Roster& roster) { (void)roster.add_observer("desk", key(4)); },
+           [](Roster& roster) { roster.set_run(8); }})
+    EXPECT_EQ(refusal(next(change, false)), "roster-unsigned");
+}
+
+TEST_F(SignedRoster, WhatWasChangedBehindTheSignatureIsRefused) {
+  const std::string text = next(lose_bob).to_toml();
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return refusal(*Roster::parse(other));
+  };
+  EXPECT_EQ(changed("10.0.0.1", "10.0.0.2"), "roster-signature");
+  EXPECT_EQ(changed("version = 2", "version = 3"), "roster-signature");
+  EXPECT_EQ(changed("next_id = 3", "next_id = 4"), "roster-signature");
+  EXPECT_EQ(changed(owner_.public_key, make_signing_pair().public_key), "roster-signature");
+}
+
+TEST_F(SignedRoster, AnOlderAnothersOrAnotherRunsIsRefusedByName) {
+  EXPECT_EQ(refusal(held_), "roster-old");
+  Roster others = three();
+  others.set_run(7);
+  EXPECT_EQ(refusal(others), "roster-owner") << "one that is kept by hand is nobody's";
+  ASSERT_TRUE(others.sign(make_signing_pair()));
+  EXPECT_EQ(refusal(others), "roster-owner");
+  EXPECT_FALSE(others.sign(owner_)) << "it is another's";
+  EXPECT_EQ(refusal(next([](Roster& roster) { roster.set_run(8); })), "roster-run");
+  EXPECT_EQ(refusal(next([](Roster& roster) {
+              for (const char* name : {"alice", "bob", "carol"}) ASSERT_TRUE(roster.remove(name));
+            })),
+            "roster-empty");
+  EXPECT_EQ(
+      refusal(next([](Roster& roster) { (void)roster.add("dave", "10.0.0.4:5555", key(3)); })),
+      "roster-places");
+}
+
+TEST_F(SignedRoster, OwnerVersionAndSignatureBelongTogether) {
+  for (const char* line : {"version = 0", "version = -1", "version = 1", "owner = \"00\"",
+                           "signature = \"00\"", "version = 1000000000000"})
+    EXPECT_FALSE(Roster::parse(line)) << line;
+  EXPECT_FALSE(Roster::parse("owner = \"" + owner_.public_key + "\""));
+}
+
+// Single quotes let such an address into a file, and double ones would end it on the way back.
+TEST(Roster, AnAddressNeedsNoEscaping) {
+  for (const char* address : {"a\"b:1", "a\\b:1"}) EXPECT_NE(address_fault(address), "") << address;
+}
+
+TEST(Roster, AnyNumberOfMembersMayDialOut) {
+  Roster roster;
+  ASSERT_TRUE(roster.add("alice", "10.0.0.1:5555", make_key_pair().public_key));
+  for (const char* name : {"bob", "carol"})
+    ASSERT_TRUE(roster.add(name, std::string(kDialsOut), make_key_pair().public_key));
+  const Result<Roster> read = Roster::parse(roster.to_toml());
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->find("alice")->dials_out());
+  EXPECT_TRUE(read->find("carol")->dials_out());
 }
 
 TEST(Roster, WhatDoesNotHoldIsRefusedInWords) {
@@ -127,6 +256,36 @@ TEST(Roster, FilesThatAreNoRosterAreRefused) {
   EXPECT_TRUE(refused("name = \"bob\"", "name = 7"));
   EXPECT_EQ(Roster::parse("member = 3").error().kind, "roster");
   EXPECT_EQ(Roster::parse("member = [3]").error().kind, "roster");
+}
+
+TEST(Roster, ObserversStandBesideTheMembersAndAreNoNodes) {
+  Roster roster = three();
+  ASSERT_TRUE(roster.add_observer("desk", key(4)));
+  const Result<Roster> read = Roster::parse(roster.to_toml());
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->observers().size(), 1u);
+  EXPECT_EQ(read->observers()[0], (RosterObserver{"desk", key(4)}));
+  EXPECT_EQ(read->members().size(), 3u);
+  EXPECT_EQ(read->find("desk"), nullptr);
+  EXPECT_EQ(read->next_id(), 3u);
+  ASSERT_TRUE(roster.remove("desk"));
+  EXPECT_TRUE(roster.observers().empty());
+}
+
+TEST(Roster, AnObserverHasANameAndAKeyOfItsOwn) {
+  Roster roster = three();
+  ASSERT_TRUE(roster.add_observer("desk", key(4)));
+  EXPECT_FALSE(roster.add_observer("desk", key(5)));
+  EXPECT_FALSE(roster.add_observer("tower", key(4)));
+  EXPECT_FALSE(roster.add_observer("alice", key(5)));
+  EXPECT_FALSE(roster.add_observer("tower", key(0)));
+  EXPECT_FALSE(roster.add_observer("to wer", key(5)));
+  EXPECT_FALSE(roster.add_observer("tower", "short"));
+  EXPECT_FALSE(roster.add("desk", "10.0.0.4:5555", key(5)));
+  EXPECT_FALSE(roster.add("dave", "10.0.0.4:5555", key(4)));
+  EXPECT_EQ(Roster::parse("observer = 3").error().kind, "roster");
+  EXPECT_EQ(Roster::parse("[[observer]]\nname = \"desk\"").error().kind, "roster");
+  EXPECT_EQ(Roster::parse("[[observer]]\nid = 1").error().kind, "roster");
 }
 
 TEST(Keys, ThePrivateFileIsForItsOwnerAndIsNeverOverwritten) {

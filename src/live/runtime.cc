@@ -25,14 +25,15 @@ Runtime::Runtime(RuntimeParts parts, const RuntimeOptions& options)
       node_(parts_.make_node(parts_.trainer->initial_model())),
       clock_(options.began_at),
       sending_(*parts_.transport, {.retold_max = options.retold, .stalled_max = options.stalled},
-               [this](std::string_view line) { parts_.observer->say(line); }),
+               [this](std::string_view line) { parts_.observer->say(LogLevel::kWarning, line); }),
       joining_(*parts_.transport, options.helpers, options.far_behind),
-      acquaintances_(draw_nonce()),
+      company_(*parts_.transport, parts_.id, draw_nonce(), parts_.meets, options.helpers),
       records_(parts_.id, *parts_.observer,
                {.evaluate_every = options.evaluate_every,
                 .evaluate_period = options.evaluate_period,
-                .checkpoint_every = options.checkpoint_every}),
-      leaving_({.stop_within = options.stop_within, .linger = options.linger}),
+                .checkpoint_every = options.checkpoint_every,
+                .progress_every = options.progress_every}),
+      leaving_({.stop_within = options.stop_within, .linger = options.linger}, company_.census),
       effort_(options.effort),
       work_({.id = parts_.id,
              .trainer = parts_.trainer,
@@ -41,10 +42,15 @@ Runtime::Runtime(RuntimeParts parts, const RuntimeOptions& options)
              .on_done = [this] { parts_.transport->wake(); }}) {}
 
 RunEnd Runtime::run() {
-  if (restored_)
+  if (restored_) {
     meet_again();
-  else
+  } else {
+    if (!await_members()) {
+      parts_.transport->close();
+      return parts_.membership->is_removed() ? RunEnd::kRemoved : RunEnd::kNotBegun;
+    }
     gather(), join();
+  }
   begin();
   while (!should_leave()) try {
       turn();
@@ -58,14 +64,18 @@ RunEnd Runtime::run() {
   save_the_end();
   update_status();
   parts_.transport->close();
-  if (!node_->finished()) return RunEnd::kStopped;
+  const bool removed = parts_.membership != nullptr && parts_.membership->is_removed();
+  if (!node_->finished()) return removed ? RunEnd::kRemoved : RunEnd::kStopped;
   return shortfall().empty() ? RunEnd::kFinished : RunEnd::kFellShort;
 }
 
 void Runtime::begin() {
   std::deque<Incoming> waiting = joining_.take_kept();
   clock_.start();
+  company_.contacts.follow(node_->rounds_done());
+  company_.census.begin();
   records_.begin(clock_.now(), node_->rounds_done());
+  status_.begin(clock_.now(), node_->rounds_done(), options_.until);
   tick();
   sending_.tell_all_again();
   for (const RuntimeRecords::Owed& owed : records_.take_owed()) evaluate(owed.round, owed.at);
@@ -78,11 +88,16 @@ void Runtime::begin() {
 }
 
 void Runtime::tick() {
-  records_.tick(clock_.now());
+  records_.tick(clock_.now(), parts_.transport->refusals());
+  if (parts_.membership != nullptr) {
+    parts_.membership->tick();
+    if (parts_.membership->is_removed()) leaving_.leave_now();
+  }
   sending_.look_at_members();
   if (leaving_.finished()) return;
   const std::string news = effort_.look(clock_.now(), parts_.transport->peers(), done());
-  if (!news.empty()) parts_.observer->say(news);
+  const bool alone = !effort_.alarm(clock_.now()).empty();
+  if (!news.empty()) parts_.observer->say(alone ? LogLevel::kWarning : LogLevel::kInfo, news);
 }
 
 void Runtime::turn() {
@@ -92,7 +107,7 @@ void Runtime::turn() {
   receive();
   watch_peers();
   if (leaving_.begin_to_stop(clock_.now(), node_->rounds_done()))
-    parts_.observer->say("asked to stop: finishing the round");
+    parts_.observer->say(LogLevel::kInfo, "asked to stop: finishing the round");
   if (!leaving_.finished())
     if (const std::optional<Instant> moment = records_.moment_due(clock_.now()))
       evaluate(node_->rounds_done(), *moment);
@@ -107,7 +122,8 @@ void Runtime::give(Event event) {
   if (parts_.liar) parts_.liar->forget_told();
   note_progress();
   // Between two trainings the trainer's memory and the node's state belong together.
-  if (!work_.training() && records_.checkpoint_due(clock_.now())) checkpoint();
+  if (!work_.training() && records_.checkpoint_due(clock_.now(), joining_.keeps_much()))
+    checkpoint();
   if (work_.training_wanted() && !leaving_.past_last_round(node_->rounds_done()))
     work_.start_training();
 }
@@ -115,14 +131,17 @@ void Runtime::give(Event event) {
 void Runtime::note_progress() {
   const Instant at = clock_.event_at();
   const std::optional<Round> due = records_.note_round(at, *node_);
+  company_.contacts.follow(node_->rounds_done());
   const bool ended = node_->finished() && !leaving_.finished();
   if (due && !ended) evaluate(*due, at);
   if (!ended) return;
   leaving_.finish(clock_.now());
+  company_.census.finished(parts_.id);
   parts_.observer->on_finished(*node_);
   evaluate(node_->rounds_done(), at);
   const std::string missing = shortfall();
-  parts_.observer->say(fmt::format("finished after {} rounds{}{}", node_->rounds_done(),
+  parts_.observer->say(missing.empty() ? LogLevel::kInfo : LogLevel::kError,
+                       fmt::format("finished after {} rounds{}{}", node_->rounds_done(),
                                    missing.empty() ? "" : ", and its work is not done: ", missing));
   say_finished();
 }
@@ -167,7 +186,8 @@ void Runtime::leave_if_abandoned(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const WorkAbandoned&) {
-    if (!leaving_.finished()) parts_.observer->say("left in the middle of a training");
+    if (!leaving_.finished())
+      parts_.observer->say(LogLevel::kInfo, "left in the middle of a training");
     leaving_.leave_now();
   }
 }
@@ -180,7 +200,7 @@ void Runtime::receive() {
 void Runtime::hear(Incoming incoming) {
   if (!is_control(incoming.bytes)) {
     if (options_.retold > 0) joining_.keep(incoming);
-    give(Arrived{incoming.from, {std::make_shared<const Bytes>(std::move(incoming.bytes)), 0}});
+    give(Arrived{incoming.from, {std::make_shared<const Letter>(std::move(incoming.bytes)), 0}});
     return;
   }
   const Result<Control> control = decode_control(incoming.bytes, node_->model().size());

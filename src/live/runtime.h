@@ -4,9 +4,10 @@
 // The node cannot tell that it is not simulated.
 //
 // The parts, each with a page of its own: RunClock (time), Sending (messages out), Joining (whether
-// we are late), Acquaintances (whether we are of this run), LocalWork (training and evaluation),
-// RuntimeRecords (rows and checkpoints), Leaving (when to end), Effort (what was done by then),
-// StatusBoard (what others may ask). This class orders them.
+// we are late), Company (who else is there, to whom there are links, whether we are of this run),
+// Membership (who may be), LocalWork (training and evaluation), RuntimeRecords (rows and
+// checkpoints), Leaving (when to end), Effort (what was done by then), StatusBoard (what others may
+// ask). This class orders them.
 //
 // A node that begins without a checkpoint asks its peers whether it is far behind; if so it takes
 // over a model and begins with that. A node that has a checkpoint goes on from there; its last
@@ -25,12 +26,13 @@
 #include <vector>
 
 #include "attack/liar.h"
-#include "live/acquaintances.h"
+#include "live/company.h"
 #include "live/effort.h"
 #include "live/joining.h"
 #include "live/leaving.h"
 #include "live/link/transport.h"
 #include "live/local_work.h"
+#include "live/membership.h"
 #include "live/peer_log.h"
 #include "live/run_clock.h"
 #include "live/runtime_observer.h"
@@ -52,19 +54,26 @@ struct RuntimeParts {
   Evaluator* evaluator = nullptr;
   Transport* transport = nullptr;
   RuntimeObserver* observer = nullptr;
-  std::shared_ptr<Liar> liar{};  // Of a hostile node, for tests of the others.
+  // To whom links are kept (contacts.h). None: as the transport does by itself.
+  Contacts::Meets meets{};
+  Membership* membership = nullptr;  // None: the roster stays as it is.
+  std::shared_ptr<Liar> liar{};      // Of a hostile node, for tests of the others.
 };
 
 struct RuntimeOptions {
-  Round rounds = 0;  // For the status only.
+  Round rounds = 0;        // For the status only; 0: no limit.
+  Instant until = kNever;  // When it ends, likewise.
   // By rounds, or else by time; neither: only at the end.
   Round evaluate_every = 0;
   Duration evaluate_period{};
   bool evaluate_start = false;  // Before the first training.
   Duration checkpoint_every = std::chrono::seconds(10);
-  // A node without a checkpoint begins when it can talk to all others (a barrier), or after this
-  // long: then their clocks begin together, and none is missed for being slow to load its data.
+  Duration progress_every{};  // Between lines of progress in the log; zero: none.
+  // A node without a checkpoint begins when all others are there (a barrier), or after this long:
+  // then their clocks begin together, and none is missed for being slow to load its data.
   Duration gather{};
+  // Before that it waits, as long as it takes, until the roster has so many members.
+  std::size_t begin_with = 0;
   // Asked to stop, a node goes on to the end of its round, but no longer than this.
   Duration stop_within = std::chrono::seconds(5);
   // A node that has finished waits this long for its peers to finish too.
@@ -90,7 +99,9 @@ struct RuntimeOptions {
 enum class RunEnd {
   kFinished,
   kStopped,    // As it was asked to, before its end.
+  kNotBegun,   // As it was asked to, while it waited for members.
   kFellShort,  // It came to its end without having done its work; Runtime::shortfall() says why.
+  kRemoved,    // The roster's owner has removed it, before its end.
 };
 
 class Runtime final : private Env {
@@ -126,8 +137,10 @@ class Runtime final : private Env {
   void wake_after(Duration delay) override { clock_.wake_after(delay); }
   void train(const Vector& model, Random random) override { work_.want_training(model, random); }
 
+  bool await_members();
   void gather();
   void refuse_to_be_alone();
+  void post_beginning(const char* state, std::string waiting_for = {});
   void join();
   void meet_again();
   void begin();
@@ -149,12 +162,15 @@ class Runtime final : private Env {
 
   // Other processes.
   void watch_peers();
+  void greet(const PeerState& peer);
+  bool all_are_there();
   void on_control(NodeId from, const Control& control);
   void on_request(NodeId from, const ModelRequest& request);
   void on_offer(NodeId from, const ModelOffer& offer);
   void on_begun(NodeId from, const Begun& begun);
   void begin_with(const Joining::Choice& choice);
   void say_finished();
+  std::string name_of(NodeId peer) const;
 
   void refuse_anothers(Archive& archive) const;
   Effort::Done done() const { return {node_->rounds_done(), node_->age()}; }
@@ -171,7 +187,7 @@ class Runtime final : private Env {
   RunClock clock_;
   Sending sending_;
   Joining joining_;
-  Acquaintances acquaintances_;
+  Company company_;
   RuntimeRecords records_;
   Leaving leaving_;
   Effort effort_;

@@ -1,11 +1,13 @@
-// What live processes tell each other besides shares: a newcomer asks for a model, and who has
-// finished says so. Told apart from shares by its first four bytes.
+// What live processes tell each other besides shares: a newcomer asks for a model, who has finished
+// says so, and members hand on the roster. Told apart from shares by its first four bytes.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -31,11 +33,29 @@ struct Begun {
   std::uint64_t birth = 0;
 };
 
-using Control = std::variant<ModelRequest, ModelOffer, Finished, Begun>;
+// "This is the version of the roster that I hold" (membership.h).
+struct RosterHeld {
+  std::uint64_t version = 0;
+};
+// "Tell me yours."
+struct RosterAsked {};
+struct RosterTold {
+  std::string text{};  // Of Roster::kBytesMax at most.
+};
+
+// "These have come to the run, and these have finished, as far as I know" (census.h).
+struct CensusTold {
+  bool begun = false;                       // Somebody trains already.
+  std::vector<NodeId> there{}, finished{};  // Ascending.
+};
+
+using Control = std::variant<ModelRequest, ModelOffer, Finished, Begun, RosterHeld, RosterAsked,
+                             RosterTold, CensusTold>;
 
 bool is_control(ByteSpan message);
 std::shared_ptr<const Bytes> encode_control(const Control& control);
-// Refuses with "control": cut short, too long, of an unknown kind, or a model of another length.
+// Refuses with "control": cut short, too long, of an unknown kind, or a model of another length. A
+// roster is not looked into.
 Result<Control> decode_control(ByteSpan message, std::size_t dimension);
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "live/log_level.h"
 #include "node/node.h"
 #include "node/traffic.h"
 #include "node/trainer.h"
@@ -38,7 +39,8 @@ class RuntimeObserver {
   virtual void on_went_back(const Node&, const Trainer&) {}  // To that checkpoint.
   // What is wrong just now, a sentence each, for the status.
   virtual std::vector<std::string> alarms() const { return {}; }
-  virtual void say(std::string_view line) = 0;  // For the log that people read.
+  virtual void say(LogLevel level, std::string_view line) = 0;  // For the log that people read.
+  virtual void on_progress() {}                                 // A line of it is due.
 };
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "base/archive.h"
 #include "live/back_off.h"
+#include "live/link/peer_state.h"
 #include "live/runtime_observer.h"
 
 namespace tessera {
@@ -19,6 +20,7 @@ class RuntimeRecords {
     Round evaluate_every = 0;
     Duration evaluate_period{};
     Duration checkpoint_every{};
+    Duration progress_every{};  // Zero: no lines of it.
   };
   RuntimeRecords(NodeId id, RuntimeObserver& observer, Schedule schedule)
       : id_(id), observer_(observer), schedule_(schedule) {}
@@ -32,9 +34,9 @@ class RuntimeRecords {
   };
 
   void begin(Instant now, Round rounds_done);
-  // A tick is due a few times a second.
+  // A tick is due a few times a second. Link refusals come from the transport.
   bool tick_due(Instant now) const;
-  void tick(Instant now);
+  void tick(Instant now, const Refusals& of_links);
 
   // Tells observers of a round completed since the last call. The round to evaluate now, when one
   // is due. Throws Divergence when training has diverged.
@@ -50,8 +52,9 @@ class RuntimeRecords {
   // Throws Divergence when the model has diverged.
   void write(const RuntimeRow& row);
 
-  // One that could not be written is due again after a pause that grows.
-  bool checkpoint_due(Instant now) const;
+  // One that could not be written is due again after a pause that grows. `soon`: it is wanted four
+  // times as often.
+  bool checkpoint_due(Instant now, bool soon = false) const;
   // Whether it could be written.
   bool write_checkpoint(Instant now, Round rounds_done, const Bytes& state);
   std::uint64_t checkpoints() const { return checkpoints_; }  // Written by this process.
@@ -61,6 +64,7 @@ class RuntimeRecords {
  private:
   void tell_of_notes(const Node& node);
   void tell_of_refusals(const Node& node);
+  void tell_of_link_refusals(const Refusals& refusals);
 
   NodeId id_;
   RuntimeObserver& observer_;
@@ -69,6 +73,8 @@ class RuntimeRecords {
   Round seen_ = 0;                // Rounds done, as observers know it.
   Node::Counts noted_;            // The node's notes, as observers know them.
   Node::CountsBySender doubted_;  // Its refusals that are not ordinary, likewise.
+  Refusals turned_away_;          // Of links, likewise.
+  Instant progress_at_{};         // When a line of progress was last due.
   std::int64_t periods_ = 0;      // Of evaluation by time, begun so far.
   std::deque<Owed> owed_;
   Instant saved_at_{};  // Or tried to.

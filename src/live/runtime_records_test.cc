@@ -1,10 +1,12 @@
 // When rows and checkpoints are due, and which rows are owed.
 #include "live/runtime_records.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace tessera {
@@ -14,7 +16,8 @@ using namespace std::chrono_literals;
 
 struct Noted final : RuntimeObserver {
   std::vector<Round> rows{}, checkpoints{};
-  int ticks = 0;
+  std::vector<std::string> lines{};
+  int ticks = 0, progress = 0;
   bool writable = true;
   void on_tick() override { ++ticks; }
   void on_row(const RuntimeRow& row) override { rows.push_back(row.round); }
@@ -22,7 +25,10 @@ struct Noted final : RuntimeObserver {
     if (writable) checkpoints.push_back(round);
     return writable;
   }
-  void say(std::string_view) override {}
+  void on_progress() override { ++progress; }
+  void say(LogLevel level, std::string_view line) override {
+    lines.push_back(fmt::format("{} {}", to_string(level), line));
+  }
 };
 
 constexpr Instant at(Duration since) {
@@ -70,9 +76,11 @@ TEST(RuntimeRecords, CheckpointsAndTicksComeInTime) {
   EXPECT_TRUE(records.checkpoint_due(at(15s)));
   records.write_checkpoint(at(15s), 3, {});
   EXPECT_FALSE(records.checkpoint_due(at(24s)));
+  EXPECT_TRUE(records.checkpoint_due(at(18s), true));
+  EXPECT_FALSE(records.checkpoint_due(at(17s), true));
   EXPECT_EQ(noted.checkpoints, std::vector<Round>{3});
   EXPECT_EQ(records.checkpoints(), 1u);
-  records.tick(at(15s));
+  records.tick(at(15s), {});
   EXPECT_FALSE(records.tick_due(at(15100ms)));
   EXPECT_TRUE(records.tick_due(at(15200ms)));
   EXPECT_EQ(noted.ticks, 1);
@@ -103,6 +111,30 @@ TEST(RuntimeRecords, AModelThatHasDivergedIsNotWrittenDown) {
   row.score.loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(records.write(row), std::runtime_error);
   EXPECT_EQ(noted.rows, std::vector<Round>{7});
+}
+
+TEST(RuntimeRecords, ALineOfProgressIsDueSoonAndThenNowAndThen) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {.progress_every = 30s}), silent(0, noted, {});
+  records.begin(at(100s), 0);
+  silent.begin(at(100s), 0);
+  for (Duration since = 0s; since <= 100s; since += 200ms) {
+    records.tick(at(100s) + since, {});
+    silent.tick(at(100s) + since, {});
+  }
+  EXPECT_EQ(noted.progress, 4);  // After 5, 35, 65 and 95 s.
+}
+
+// A storm of connections makes few lines.
+TEST(RuntimeRecords, WhatIsRefusedAtThePortIsToldEachTimeThereIsTwiceAsMuch) {
+  Noted noted;
+  RuntimeRecords records(0, noted, {});
+  records.begin(at(0s), 0);
+  for (std::uint64_t count = 0; count <= 1000; ++count)
+    records.tick(at(0s), count == 0 ? Refusals{} : Refusals{{"unknown-key", count}});
+  ASSERT_EQ(noted.lines.size(), 10u);
+  EXPECT_EQ(noted.lines[0], "warning refused at the port: unknown-key, 1 so far");
+  EXPECT_EQ(noted.lines[9], "warning refused at the port: unknown-key, 512 so far");
 }
 
 }  // namespace

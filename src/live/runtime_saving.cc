@@ -28,7 +28,7 @@ void Runtime::refuse_anothers(Archive& archive) const {
 
 void Runtime::fields(Archive& archive) {
   refuse_anothers(archive);
-  archive(clock_, sending_, acquaintances_, records_, effort_, *node_, *parts_.trainer);
+  archive(clock_, sending_, company_.acquaintances, records_, effort_, *node_, *parts_.trainer);
 }
 
 bool Runtime::checkpoint() {
@@ -87,8 +87,8 @@ void Runtime::go_back(const Divergence& why) {
   leaving_.go_on();
   node_ = parts_.make_node(parts_.trainer->initial_model());
   or_throw(restore(state), std::string(why.what()) + "; cannot go back: ");
-  parts_.observer->say(
-      fmt::format("{}; going back to round {}, this once", why.what(), node_->rounds_done()));
+  parts_.observer->say(LogLevel::kError, fmt::format("{}; going back to round {}, this once",
+                                                     why.what(), node_->rounds_done()));
   parts_.observer->on_went_back(*node_, *parts_.trainer);
   begin();
 }

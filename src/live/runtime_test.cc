@@ -46,6 +46,32 @@ TEST_F(LiveRing, BeginsWithARowOfTheStartWhereThatIsAsked) {
   EXPECT_TRUE(std::isnan(nodes_[2]->rows[0].train_loss));
 }
 
+// Links rest after 5 ms without use, and node 2 crashes in the middle.
+TEST_F(LiveRing, EndsInTheSameModelsOverLinksThatAreMadeAsTheyAreNeeded) {
+  for (const char* protocol : {"dpsgd:rounds=30", "epidemic:fanout=1,rounds=30"}) {
+    make(protocol);
+    run_all();
+    const auto first = digests();
+    TransportOptions link = quick();
+    link.wants_all = false;
+    link.unused_max = std::chrono::milliseconds(5);
+    make(protocol, link);
+    for (auto& node : nodes_) {
+      node->links_as_needed = true;
+      node->options.gather = kPatience;
+    }
+    nodes_[2]->crash_at_checkpoint = 10;
+    {
+      std::vector<std::jthread> others;
+      for (const NodeId id : {0u, 1u, 3u}) others.push_back(start(id));
+      start(2).join();
+      EXPECT_EQ(nodes_[2]->rounds, 10u);
+      start(2).join();
+    }
+    EXPECT_EQ(digests(), first) << protocol;
+  }
+}
+
 // Node 1 answers heartbeats and takes nothing: its transport lives, its loop does not.
 TEST_F(LiveRing, GoesOnBesideAPeerThatTakesNothing) {
   TransportOptions link = quick();

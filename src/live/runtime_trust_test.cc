@@ -70,7 +70,7 @@ TEST_F(LiveRing, AModelThatDivergesOnceGoesBackToTheLastCheckpoint) {
 }
 
 TEST_F(LiveRing, AModelThatDivergesTwiceEndsTheRunAndIsNeverSaved) {
-  make("dpsgd:rounds=30,patience=50ms");
+  make("dpsgd:rounds=30,patience=150ms");
   nodes_[1]->trainer().spoilt_first = 12;
   nodes_[1]->trainer().spoilt_last = 1000;
   for (auto& node : nodes_) node->options.linger = 200ms;

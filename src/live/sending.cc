@@ -18,22 +18,22 @@ void Sending::Message::fields(Archive& archive) {
 void Sending::send(NodeId to, const Payload& payload) {
   if (!connections_.contains(to)) return;  // Not in the roster yet, or no longer.
   ++handed_over_.messages;
-  handed_over_.bytes += payload.bytes->size();
+  handed_over_.bytes += payload.size();
   handed_over_.value_bytes += payload.value_bytes;
   if (options_.retold_max > 0) {
     std::deque<Message>& told = last_told_[to];
-    told.push_back({payload.bytes});
+    told.push_back({payload.bytes()});
     if (told.size() > options_.retold_max) told.pop_front();
   }
-  if (!holds_for(to) && transport_.send(to, payload.bytes)) return;
+  if (!holds_for(to) && transport_.send(to, payload.bytes())) return;
   if (takes_messages(to)) {
-    held_.push_back({to, payload.bytes});
+    held_.push_back({to, payload.bytes()});
     return;
   }
   // The peer does not read. When it comes back, the newest will do.
   transport_.drop_unsent(to);
   std::erase_if(held_, [&](const Held& held) { return held.to == to; });
-  transport_.send(to, payload.bytes);
+  transport_.send(to, payload.bytes());
 }
 
 void Sending::drop_unsent() {
@@ -48,7 +48,8 @@ bool Sending::holds_for(NodeId to) const {
 // A peer may be there, and its process in such a state that it takes nothing any more.
 bool Sending::takes_messages(NodeId to) {
   const PeerState peer = transport_.peer(to);
-  if (!peer.alive()) return false;
+  // To one that is idle a link is being made.
+  if (!peer.alive() && peer.condition != PeerCondition::kIdle) return false;
   const Instant now = transport_.now();
   const std::uint64_t confirmed = peer.out.confirmed_bytes;
   Stall& stall = stalls_.try_emplace(to, Stall{now, confirmed}).first->second;

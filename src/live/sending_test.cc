@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 Payload payload_of(std::size_t size) {
-  return {random_message(size), size / 2};
+  return {std::make_shared<const Letter>(*random_message(size)), size / 2};
 }
 
 class SendingTest : public testing::Test {

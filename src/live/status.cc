@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/text.h"
 
@@ -36,7 +34,8 @@ Json json_of(const PeerState& peer, Instant now) {
           {"bytes_in", peer.in.bytes},
           {"turned_away", peer.out.turned_away},
           {"superseded", peer.out.superseded},
-          {"connections", peer.connections}};
+          {"connections", peer.connections},
+          {"wanted", peer.wanted}};
 }
 
 // By sender, then by reason.
@@ -77,48 +76,6 @@ std::string misconduct_text(const Node::CountsBySender& refused) {
   return text;
 }
 
-// Prometheus wants backslashes, quotes and line ends of a label escaped.
-std::string label(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') escaped += '\\';
-    escaped += c == '\n' ? ' ' : c;
-  }
-  return escaped;
-}
-
-class Exposition {
- public:
-  explicit Exposition(std::string_view node) : node_(label(node)) {}
-
-  void family(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    text_ += fmt::format("# HELP tessera_{} {}\n# TYPE tessera_{} {}\n", name, help, name, type);
-  }
-  using Label = std::pair<std::string_view, std::string_view>;
-  void sample(double value, std::initializer_list<Label> labels = {}) {
-    text_ += fmt::format("tessera_{}{{node=\"{}\"", name_, node_);
-    for (const auto& [key, word] : labels) text_ += fmt::format(",{}=\"{}\"", key, label(word));
-    text_ += fmt::format("}} {}\n", value);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string node_, name_, text_;
-};
-
-// Node and link have words in common, and a series may be told only once: `by` keeps them apart.
-void export_counts(Exposition& out, const NodeStatus& status) {
-  out.family("refusals_total", "counter", "Messages and connections turned away, by reason.");
-  for (const auto& [reason, count] : status.refusals)
-    out.sample(static_cast<double>(count), {{"by", "node"}, {"reason", reason}});
-  for (const auto& [reason, count] : status.links.refusals)
-    out.sample(static_cast<double>(count), {{"by", "link"}, {"reason", reason}});
-  out.family("notes_total", "counter", "Other things the protocol counted.");
-  for (const auto& [what, count] : status.notes)
-    out.sample(static_cast<double>(count), {{"what", what}});
-}
-
 }  // namespace
 
 std::string to_json(const NodeStatus& status) {
@@ -131,6 +88,7 @@ std::string to_json(const NodeStatus& status) {
                {"rounds", status.rounds},
                {"age", status.age},
                {"seconds", status.seconds},
+               {"seconds_left", status.seconds_left ? Json(*status.seconds_left) : Json()},
                {"rounds_skipped", status.work.skipped},
                {"trainings_alone", status.work.alone},
                {"alarms", status.alarms},
@@ -149,10 +107,14 @@ std::string to_json(const NodeStatus& status) {
                {"refused_of", json_of(status.refused)},
                {"link_refusals", status.links.refusals},
                {"notes", status.notes},
+               {"version", status.origin.version},
+               {"time_ms", status.origin.time.count()},
+               {"neighbours", status.origin.neighbours},
                {"peers", Json::array()}};
   for (const PeerState& peer : status.links.peers)
     json["peers"].push_back(json_of(peer, status.links.asked_at));
-  return json.dump(2) + "\n";
+  // A peer's words may be in any encoding.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string to_text(const NodeStatus& status) {
@@ -181,7 +143,9 @@ std::string to_text(const NodeStatus& status) {
   text += counts_text("noted", status.notes);
   text += fmt::format("\n{:<14}{:<12}{:>9}{:>12}{:>12}{:>12}{:>12}\n", "peer", "is", "heard",
                       "queued", "in flight", "out", "in");
+  std::size_t idle = 0;
   for (const PeerState& peer : status.links.peers) {
+    if (peer.condition == PeerCondition::kIdle && ++idle > 0) continue;
     const double heard = seconds_since(peer.last_heard, status.links.asked_at);
     text +=
         fmt::format("{:<14}{:<12}{:>9}{:>12}{:>12}{:>12}{:>12}", peer.name,
@@ -192,52 +156,9 @@ std::string to_text(const NodeStatus& status) {
                     show_bytes(static_cast<double>(peer.in.bytes)));
     text += peer.reason.empty() ? "\n" : fmt::format("  {}\n", peer.reason);
   }
+  if (idle > 0)
+    text += fmt::format("{} idle: not linked, as there is nothing to tell them\n", idle);
   return text;
-}
-
-std::string to_prometheus(const NodeStatus& status) {
-  Exposition out(status.name);
-  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
-                       double value) {
-    out.family(name, type, help);
-    out.sample(value);
-  };
-  one("rounds_done", "gauge", "Rounds completed, or trainings.", status.round);
-  one("finished", "gauge", "1 when the last round is completed.", status.state == "finished");
-  one("run_seconds", "gauge", "Time since the run began.", status.seconds);
-  if (status.learning.evaluated_round > 0) {
-    one("accuracy", "gauge", "Test accuracy of the last evaluation.", status.learning.accuracy);
-    one("loss", "gauge", "Test loss of the last evaluation.", status.learning.loss);
-  }
-  one("train_loss", "gauge", "Loss of the last training.", status.learning.train_loss);
-  one("messages_sent_total", "counter", "Messages the node has sent.",
-      static_cast<double>(status.sent.messages));
-  one("bytes_sent_total", "counter", "Bytes the node has sent, before links add theirs.",
-      static_cast<double>(status.sent.bytes));
-  one("checkpoints_total", "counter", "Checkpoints written by this process.",
-      static_cast<double>(status.checkpoints));
-  one("alarms", "gauge", "How many things are wrong just now.",
-      static_cast<double>(status.alarms.size()));
-  one("rounds_skipped_total", "counter", "Rounds the node has not trained in.",
-      static_cast<double>(status.work.skipped));
-  one("trainings_alone_total", "counter", "Trainings without a living peer.",
-      static_cast<double>(status.work.alone));
-  export_counts(out, status);
-  const auto by_peer = [&](std::string_view name, std::string_view type, std::string_view help,
-                           auto value) {
-    out.family(name, type, help);
-    for (const PeerState& peer : status.links.peers)
-      out.sample(static_cast<double>(value(peer)), {{"peer", peer.name}});
-  };
-  by_peer("peer_alive", "gauge", "1 when the peer was heard from within its deadline.",
-          [](const PeerState& peer) { return peer.alive(); });
-  by_peer("peer_queued_bytes", "gauge", "Bytes waiting to be sent to the peer.",
-          [](const PeerState& peer) { return peer.out.queued_bytes; });
-  by_peer("peer_bytes_out_total", "counter", "Bytes sent to the peer, heartbeats included.",
-          [](const PeerState& peer) { return peer.out.bytes; });
-  by_peer("peer_bytes_in_total", "counter", "Bytes received from the peer.",
-          [](const PeerState& peer) { return peer.in.bytes; });
-  return out.take();
 }
 
 }  // namespace tessera

@@ -1,7 +1,10 @@
 // What a live node says of itself when asked: for people, for programs (JSON) and for Prometheus.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,15 +36,23 @@ struct WorkStatus {
   std::uint64_t alone = 0;    // Trainings without a living peer.
 };
 
+// Where it comes from, as those who are elsewhere need to know.
+struct StatusOrigin {
+  std::string version{};             // Of the program.
+  std::chrono::milliseconds time{};  // By its machine's clock, since 1970; 0: not said.
+  std::vector<NodeId> neighbours{};  // In the topology, just now.
+};
+
 struct NodeStatus {
   std::string name{};
   NodeId id = 0;
-  std::string state{};        // training, waiting, finished, stopping.
+  std::string state{};        // gathering, joining, training, waiting, finished, stopping.
   std::string waiting_for{};  // "round 12 from nodes 3, 7"; empty where it waits for none.
   Round round = 0;            // Completed.
   Round rounds = 0;           // To complete; 0: it ends at a moment.
   std::uint64_t age = 0;
-  double seconds = 0;  // Since the run began.
+  double seconds = 0;                    // Since the run began.
+  std::optional<double> seconds_left{};  // By the pace since this process began.
   WorkStatus work{};
   std::vector<std::string> alarms{};  // What is wrong, a sentence each.
   LearningStatus learning{};
@@ -52,10 +63,12 @@ struct NodeStatus {
   Node::CountsBySender refused{};  // The same, with whose messages they were.
   Refusals notes{};                // Other things the protocol counted.
   LinksStatus links{};
+  StatusOrigin origin{};
 };
 
-std::string to_json(const NodeStatus& status);        // One object, indented.
-std::string to_text(const NodeStatus& status);        // A few lines and a table of peers.
-std::string to_prometheus(const NodeStatus& status);  // The text exposition format, version 0.0.4.
+std::string to_json(const NodeStatus& status);  // One object, indented.
+std::string to_text(const NodeStatus& status);  // A few lines and a table of peers.
+// The text exposition format, version 0.0.4.
+std::string to_prometheus(std::span<const NodeStatus> nodes);
 
 }  // namespace tessera

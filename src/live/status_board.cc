@@ -1,5 +1,6 @@
 #include "live/status_board.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -7,11 +8,31 @@ namespace tessera {
 void StatusBoard::post(Instant now, NodeStatus status) {
   posted_at_ = now;
   for (const auto& [word, count] : refusals_) status.refusals[word] += count;
+  status.seconds_left = seconds_left(now, status);
   const std::lock_guard lock(mutex_);
   const double train_loss = status.learning.train_loss;
   status.learning = status_.learning;
   status.learning.train_loss = train_loss;
   status_ = std::move(status);
+}
+
+void StatusBoard::begin(Instant now, Round round, Instant until) {
+  begun_ = {now, round, until};
+}
+
+// Unknown before the first round of this process is complete.
+std::optional<double> StatusBoard::seconds_left(Instant now, const NodeStatus& status) const {
+  if (status.state == "finished") return 0;
+  if (!begun_) return std::nullopt;
+  std::optional<double> left;
+  if (status.rounds > 0 && status.round > begun_->round)
+    left = to_seconds(now - begun_->at) / (status.round - begun_->round) *
+           (status.rounds - std::min(status.rounds, status.round));
+  if (begun_->until != kNever) {
+    const double at_most = std::max(0.0, to_seconds(begun_->until - now));
+    left = std::min(left.value_or(at_most), at_most);
+  }
+  return left;
 }
 
 void StatusBoard::post_evaluation(const RuntimeRow& row) {

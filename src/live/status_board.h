@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,10 @@ class StatusBoard {
  public:
   // What is posted is old after a twentieth of a second.
   bool is_old(Instant now) const { return now - posted_at_ >= kAgeMax; }
-  // The last evaluation stays; all else is as `status` says.
+  // The last evaluation stays, and the time left is worked out; all else is as `status` says.
   void post(Instant now, NodeStatus status);
+  // The run goes on from here in this process. `until` is when it ends, whatever its round.
+  void begin(Instant now, Round round, Instant until);
   void post_evaluation(const RuntimeRow& row);
   // Of what processes say besides shares, by the reason's one word.
   void count_refusal(std::string_view word) { ++refusals_[std::string(word)]; }
@@ -23,10 +26,18 @@ class StatusBoard {
   NodeStatus read() const;  // From any thread; the others from the loop's.
 
  private:
+  std::optional<double> seconds_left(Instant now, const NodeStatus& status) const;
+
   static constexpr Duration kAgeMax = std::chrono::milliseconds(50);
 
   Instant posted_at_{};
   Refusals refusals_;
+  struct Beginning {
+    Instant at{};
+    Round round = 0;
+    Instant until = kNever;
+  };
+  std::optional<Beginning> begun_;
   mutable std::mutex mutex_;
   NodeStatus status_;
 };

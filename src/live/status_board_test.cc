@@ -37,6 +37,30 @@ TEST(StatusBoard, KeepsTheLastEvaluation) {
   EXPECT_EQ(learning.train_loss, 2);  // That of the training is the newest.
 }
 
+TEST(StatusBoard, TellsTheTimeLeftByThePaceOfThisProcess) {
+  StatusBoard board;
+  board.post(at_ms(0), {.round = 0, .rounds = 100});
+  EXPECT_FALSE(board.read().seconds_left);
+  board.begin(at_ms(5000), 40, kNever);
+  board.post(at_ms(6000), {.round = 40, .rounds = 100});
+  EXPECT_FALSE(board.read().seconds_left);
+  board.post(at_ms(15'000), {.round = 60, .rounds = 100});  // 20 rounds in 10 s.
+  EXPECT_DOUBLE_EQ(*board.read().seconds_left, 20);
+  board.post(at_ms(15'000), {.state = "finished", .round = 100, .rounds = 100});
+  EXPECT_EQ(*board.read().seconds_left, 0);
+}
+
+TEST(StatusBoard, ARunThatEndsAtAMomentHasTheTimeUntilThen) {
+  StatusBoard board;
+  board.begin(at_ms(0), 0, at_ms(60'000));
+  board.post(at_ms(10'000), {});
+  EXPECT_DOUBLE_EQ(*board.read().seconds_left, 50);
+  board.post(at_ms(10'000), {.round = 50, .rounds = 100});  // Whichever comes first.
+  EXPECT_DOUBLE_EQ(*board.read().seconds_left, 10);
+  board.post(at_ms(70'000), {});
+  EXPECT_EQ(*board.read().seconds_left, 0);
+}
+
 // The node counts its own refusals; those of the process are on top, and are not forgotten.
 TEST(StatusBoard, AddsTheRefusalsOfTheProcess) {
   StatusBoard board;

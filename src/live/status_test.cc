@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -71,14 +72,21 @@ TEST(Status, SaysTheSameInThreeForms) {
   EXPECT_NE(text.find("waiting for round 12 from nodes 3, 7"), text.npos) << text;
   EXPECT_NE(text.find("unknown-key 2"), text.npos) << text;
   EXPECT_NE(text.find("size 3 of node 5"), text.npos) << text;
-  const std::string metrics = to_prometheus(sample());
+  const std::string metrics = to_prometheus(std::array{sample()});
   EXPECT_NE(metrics.find("tessera_rounds_done{node=\"al\\\"ice\"} 12\n"), metrics.npos) << metrics;
   EXPECT_NE(metrics.find("reason=\"unknown-key\"} 2\n"), metrics.npos);
   EXPECT_NE(metrics.find("tessera_peer_alive{node=\"al\\\"ice\",peer=\"bob\"} 0\n"), metrics.npos);
 }
 
+// A peer's words are part of it, and need not be UTF-8. This ended the process.
+TEST(Status, BytesThatAreNoTextAreReplaced) {
+  NodeStatus status = sample();
+  status.links.peers[0].reason = "we differ in \xff\xfe";
+  EXPECT_TRUE(nlohmann::json::accept(to_json(status)));
+}
+
 TEST(Status, TellsNoSeriesTwice) {
-  const std::string metrics = to_prometheus(sample());
+  const std::string metrics = to_prometheus(std::array{sample()});
   for (const char* once : {"by=\"node\",reason=\"size\"} 4\n", "by=\"link\",reason=\"size\"} 5\n",
                            "tessera_notes_total{node=\"al\\\"ice\",what=\"went-on-without\"} 6\n"})
     EXPECT_NE(metrics.find(once), metrics.npos) << once << metrics;

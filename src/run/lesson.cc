@@ -106,6 +106,14 @@ Learning make_lesson(const Plan& plan, unsigned threads) {
   return make_learning(std::move(data), std::move(partition), options);
 }
 
+void require_samples(const Plan& plan, const Learning& lesson) {
+  if (!plan.protocol.prepared.weighs_samples || !lesson.partition.train.empty()) return;
+  throw std::invalid_argument(fmt::format(
+      "protocol={}: {} is taught without data of ours, so nobody knows how many samples "
+      "a node has: use weights=graph",
+      plan.experiment.protocol, plan.experiment.model));
+}
+
 void divide_evaluation(Learning& lesson, const Blocks& blocks) {
   if (!blocks.alone())
     lesson.evaluator = std::make_unique<BlockEvaluator>(std::move(lesson.evaluator), blocks);

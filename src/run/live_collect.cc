@@ -43,6 +43,17 @@ std::vector<NodeRow> rows_of(const fs::path& folder) {
   return rows;
 }
 
+bool has_rows(const fs::path& folder) {
+  std::error_code missing;
+  const auto bytes = fs::file_size(folder / "metrics.jsonl", missing);
+  return !missing && bytes > 0;
+}
+
+void note_shortfall(const fs::path& folder, std::string_view why, Summary& summary) {
+  summary.shortfall += fmt::format("{}{}: {}", summary.shortfall.empty() ? "" : "; ",
+                                   folder.filename().string(), why);
+}
+
 // What a node said of itself at its end.
 void add_own_summary(const fs::path& folder, Summary& summary) {
   const fs::path path = folder / "summary.json";
@@ -53,9 +64,7 @@ void add_own_summary(const fs::path& folder, Summary& summary) {
     for (const auto& [reason, count] : own.at("refusals").items())
       summary.refusals[reason] += count.get<std::uint64_t>();
     if (own.contains("shortfall"))
-      summary.shortfall +=
-          fmt::format("{}{}: {}", summary.shortfall.empty() ? "" : "; ", folder.filename().string(),
-                      own.at("shortfall").get<std::string>());
+      note_shortfall(folder, own.at("shortfall").get<std::string>(), summary);
     summary.peak_rss_bytes =
         std::max(summary.peak_rss_bytes, own.at("peak_rss_bytes").get<std::uint64_t>());
   } catch (const Json::exception& error) {
@@ -99,28 +108,62 @@ Vector floats_of(ByteSpan model) {
   return values;
 }
 
-// The final model, which counts in the digest as Simulation::model_digest has it. A hostile node
-// need not have come to an end.
-Vector read_model(const fs::path& folder, bool hostile, Summary& summary) {
+// The final model, which counts in the digest as Simulation::model_digest has it. Empty of a node
+// that has not come to its end.
+Vector read_model(const fs::path& folder, Summary& summary) {
   const fs::path path = folder / "model.bin";
-  if (hostile && !fs::exists(path)) return {};
+  if (!fs::exists(path)) return {};
   const Bytes model = or_throw(read_file(path));
   summary.model_digest = hash_bytes(model, summary.model_digest);
   return floats_of(model);
 }
 
-// Of hostile nodes nothing is measured.
+// How a node ended, if it did.
+void read_end(const fs::path& folder, NodeId id, Round last_round, Collected& collected) {
+  if (fs::exists(folder / "summary.json"))
+    add_own_summary(folder, collected.summary);
+  else
+    note_shortfall(folder,
+                   fmt::format("it has not ended, and was last tested after round {}", last_round),
+                   collected.summary);
+  if (Vector model = read_model(folder, collected.summary); !model.empty())
+    collected.models[id] = std::move(model);
+}
+
+// Of hostile nodes nothing is measured, and of those that left no row nothing can be.
+std::vector<NodeId> unmeasured(std::span<const fs::path> folders, const Plan& plan,
+                               Summary& summary) {
+  const std::span<const NodeId> hostile = plan.faults.hostile();
+  std::vector<NodeId> all(hostile.begin(), hostile.end());
+  for (NodeId id = 0; id < folders.size(); ++id) {
+    if (std::ranges::binary_search(hostile, id) || has_rows(folders[id])) continue;
+    all.push_back(id);
+    note_shortfall(folders[id], "it left no row", summary);
+  }
+  if (all.size() == folders.size())
+    throw std::runtime_error(
+        fmt::format("none of the {} nodes left a row in its metrics.jsonl", folders.size()));
+  std::ranges::sort(all);
+  return all;
+}
+
 Collected read_all(std::span<const fs::path> folders, const Plan& plan) {
-  Measured measured(static_cast<std::uint32_t>(folders.size()), plan.faults.hostile());
-  measured.each_node = plan.evaluate.nodes;
   Collected collected;
+  Measured measured(static_cast<std::uint32_t>(folders.size()),
+                    unmeasured(folders, plan, collected.summary));
+  measured.each_node = plan.evaluate.nodes;
+  const auto row_of_all = [&](std::span<const NodeRow> by_node) {
+    MetricsRow row = measured.row(by_node);
+    row.hostile = static_cast<std::uint32_t>(plan.faults.hostile().size());
+    return row;
+  };
   // By round, or by moment in milliseconds; the last row of each is the end, whenever that was.
   std::map<std::int64_t, std::vector<NodeRow>> at;
   std::vector<NodeRow> last = measured.no_rows();
   Summary& summary = collected.summary;
   for (NodeId id = 0; id < folders.size(); ++id) {
     if (!measured.counts(id)) {
-      (void)read_model(folders[id], true, summary);
+      (void)read_model(folders[id], summary);
       continue;
     }
     const std::vector<NodeRow> rows = rows_of(folders[id]);
@@ -128,19 +171,18 @@ Collected read_all(std::span<const fs::path> folders, const Plan& plan) {
       at[plan.evaluate.by_time() ? std::llround(rows[i].seconds * 1e3) : rows[i].round].push_back(
           rows[i]);
     last[id] = rows.back();
-    add_own_summary(folders[id], summary);
-    collected.models[id] = read_model(folders[id], false, summary);
+    read_end(folders[id], id, rows.back().round, collected);
   }
   for (const NodeRow& row : last) {
     summary.node_accuracy.push_back(row.score.accuracy);
     summary.node_loss.push_back(row.score.loss);
   }
-  const MetricsRow end = measured.row(last);
+  const MetricsRow end = row_of_all(last);
   for (const auto& [when, rows] : at) {
     if (rows.size() != measured.nodes.size()) continue;
     std::vector<NodeRow> by_node = measured.no_rows();
     for (std::size_t i = 0; i < rows.size(); ++i) by_node[measured.nodes[i]] = rows[i];
-    collected.rows.push_back(measured.row(by_node));
+    collected.rows.push_back(row_of_all(by_node));
   }
   collected.rows.push_back(end);
   return collected;

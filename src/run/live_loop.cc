@@ -57,7 +57,7 @@ LiveLoop::LiveLoop(LiveSettings settings, LoopParts parts) : desk_(parts.tests) 
   lesson.trainer = std::make_unique<LoopTrainer>(desk_, std::move(parts));
   run_ = std::make_unique<LiveRun>(
       std::move(settings),
-      LiveParts{.say = [this](std::string_view line) { say(line); },
+      LiveParts{.say = [this](LogLevel, std::string_view line) { say(line); },
                 .lesson = std::move(lesson),
                 .on_finished = [this](const Node& node) { desk_.finish(node.model()); }});
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -20,13 +22,15 @@ bool RecordFailures::attempt(const std::function<void()>& write) {
     failed_at_ = clock_.now();
     pause_.note(false);
     if (std::exchange(why_, error.what()).empty())
-      say_(fmt::format("cannot write records: {}; training goes on, and they are tried again",
+      say_(LogLevel::kError,
+           fmt::format("cannot write records: {}; training goes on, and they are tried again",
                        why_));
     return false;
   }
   pause_.note(true);
   if (!std::exchange(why_, {}).empty())
-    say_(fmt::format("records can be written again, after {} failures; {} rows are lost", failures_,
+    say_(LogLevel::kInfo,
+         fmt::format("records can be written again, after {} failures; {} rows are lost", failures_,
                      rows_lost_));
   return true;
 }
@@ -36,6 +40,13 @@ std::string RecordFailures::alarm() const {
   return fmt::format("cannot write records: {}; {} failures, {} rows lost", why_, failures_,
                      rows_lost_);
 }
+
+LiveRecords::LiveRecords(LiveRecordsParts parts)
+    : parts_(std::move(parts)), failures_(parts_.say), disk_([folder = parts_.folder->path()] {
+        std::error_code unknown;
+        const auto left = std::filesystem::space(folder, unknown).available;
+        return unknown ? ~0ull : left;
+      }) {}
 
 void LiveRecords::record(std::filesystem::path path, EventLogHeader header) {
   log_ = std::make_unique<EventLogWriter>(path, header);
@@ -50,7 +61,7 @@ void LiveRecords::log(const std::function<void(EventLogWriter&)>& write) {
   try {
     write(*log_);
   } catch (const std::runtime_error& error) {
-    say(fmt::format("the recording ends here: {}", error.what()));
+    say(LogLevel::kWarning, fmt::format("the recording ends here: {}", error.what()));
     log_.reset();
   }
 }
@@ -111,16 +122,24 @@ void LiveRecords::on_finished(const Node& node) {
 }
 
 void LiveRecords::on_tick() {
-  if (const std::string news = parts_.roster->look(*parts_.transport); !news.empty()) say(news);
+  if (std::optional<Result<Roster>> changed = parts_.roster->look())
+    parts_.membership->consider(std::move(*changed));
+  if (parts_.reception != nullptr) parts_.reception->look(parts_.membership->roster());
   if (!rows_.empty() && failures_.may_try()) write_rows();
+  disk_.look(clock_.now());
+}
+
+void LiveRecords::on_progress() {
+  if (parts_.on_progress) parts_.on_progress();
 }
 
 std::vector<std::string> LiveRecords::alarms() const {
   std::vector<std::string> all;
-  if (parts_.roster->is_out())
+  if (parts_.membership->is_out())
     all.push_back(fmt::format("{} is no longer in the roster: it is out, and the others refuse it",
-                              parts_.roster->self().name));
-  if (std::string failing = failures_.alarm(); !failing.empty()) all.push_back(std::move(failing));
+                              parts_.membership->self().name));
+  for (std::string& alarm : std::array{failures_.alarm(), disk_.alarm()})
+    if (!alarm.empty()) all.push_back(std::move(alarm));
   return all;
 }
 

@@ -16,15 +16,15 @@
 #include "live/back_off.h"
 #include "live/event_log.h"
 #include "live/link/clock.h"
-#include "live/link/transport.h"
+#include "live/membership.h"
+#include "live/reception.h"
 #include "live/runtime.h"
 #include "report/metrics.h"
 #include "report/run_folder.h"
+#include "run/live_disk.h"
 #include "run/live_roster.h"
 
 namespace tessera {
-
-using Say = std::function<void(std::string_view line)>;
 
 // Which records failed, and when to try again.
 class RecordFailures {
@@ -52,14 +52,16 @@ class RecordFailures {
 struct LiveRecordsParts {
   RunFolder* folder = nullptr;
   RosterFile* roster = nullptr;
-  Transport* transport = nullptr;
+  Membership* membership = nullptr;
+  Reception* reception = nullptr;
   Say say{};
-  std::function<void(const Node&)> on_finished{};  // May be empty.
+  std::function<void()> on_progress{};  // May be empty, as the next.
+  std::function<void(const Node&)> on_finished{};
 };
 
 class LiveRecords final : public RuntimeObserver {
  public:
-  explicit LiveRecords(LiveRecordsParts parts) : parts_(std::move(parts)), failures_(parts_.say) {}
+  explicit LiveRecords(LiveRecordsParts parts);
 
   // Every event from here on, to `path` or a name beside it. Throws std::runtime_error.
   void record(std::filesystem::path path, EventLogHeader header);
@@ -76,7 +78,8 @@ class LiveRecords final : public RuntimeObserver {
   void on_finished(const Node& node) override;
   void on_tick() override;
   std::vector<std::string> alarms() const override;
-  void say(std::string_view line) override { parts_.say(line); }
+  void on_progress() override;
+  void say(LogLevel level, std::string_view line) override { parts_.say(level, line); }
 
  private:
   bool write_rows();
@@ -86,6 +89,8 @@ class LiveRecords final : public RuntimeObserver {
   MetricsRow last_{};
   std::deque<std::string> rows_;  // Those not written yet, kRowsMax of them at most.
   RecordFailures failures_;
+  SteadyClock clock_;
+  DiskWatch disk_;
   std::filesystem::path log_path_;
   EventLogHeader log_header_;
   std::unique_ptr<EventLogWriter> log_;

@@ -14,6 +14,7 @@
 #include "live/link/keys.h"
 #include "live/link/loopback.h"
 #include "live/nonce.h"
+#include "live/sign/signing.h"
 #include "run/live_identity.h"
 
 namespace tessera {
@@ -47,14 +48,14 @@ class LiveRecordsTest : public testing::Test {
           roster_.add(name, fmt::format("10.0.0.1:{}", 5555 + roster_.next_id()), make_key()).ok());
     roster_.set_run(0xabc);
     write(roster_);
-    file_.emplace(root_ / "roster.toml", "alice");
     transport_ = network_.attach(0, roster_.members(), {});
+    begin();
     folder_.emplace(root_ / "run", "seed = 1\n", ExistingRun::kResume);
-    records_.emplace(
-        LiveRecordsParts{.folder = &*folder_,
-                         .roster = &*file_,
-                         .transport = transport_.get(),
-                         .say = [this](std::string_view line) { lines_.emplace_back(line); }});
+    records_.emplace(LiveRecordsParts{
+        .folder = &*folder_,
+        .roster = &*file_,
+        .membership = &*membership_,
+        .say = [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }});
   }
   ~LiveRecordsTest() override { fs::remove_all(root_); }
 
@@ -65,7 +66,21 @@ class LiveRecordsTest : public testing::Test {
     fs::last_write_time(root_ / "roster.toml",
                         fs::file_time_type::clock::now() + std::chrono::seconds(++edits_));
   }
-  std::string look() { return file_->look(*transport_); }
+  void begin() {
+    file_.emplace(root_ / "roster.toml", "alice");
+    membership_.emplace(file_->roster(), file_->self(),
+                        MembershipParts{.transport = transport_.get(),
+                                        .say = [this](LogLevel, std::string_view line) {
+                                          lines_.emplace_back(line);
+                                        }});
+  }
+  // What is said of the roster's file as it is now.
+  std::string look() {
+    const std::size_t before = lines_.size();
+    records_->on_tick();
+    membership_->tick();
+    return lines_.size() > before ? lines_.back() : "";
+  }
   std::string rows() const {
     const Result<std::string> text = read_text_file(root_ / "run" / "metrics.jsonl");
     return text.ok() ? *text : "";
@@ -81,6 +96,7 @@ class LiveRecordsTest : public testing::Test {
   Roster roster_;
   int edits_ = 0;
   std::optional<RosterFile> file_;
+  std::optional<Membership> membership_;
   LoopbackNetwork network_;
   std::unique_ptr<Transport> transport_;
   std::optional<RunFolder> folder_;
@@ -158,7 +174,7 @@ TEST_F(LiveRecordsTest, ANewMemberIsLetInAndARosterThatCannotBeOursIsNot) {
        {std::pair{empty, "no members"}, std::pair{next, "of run 0000"}}) {
     write(wrong);
     EXPECT_NE(look().find(why), std::string::npos);
-    EXPECT_FALSE(file_->is_out());
+    EXPECT_FALSE(membership_->is_out());
     EXPECT_EQ(transport_->peers().size(), 2u);
   }
   std::ofstream(root_ / "roster.toml") << "";
@@ -172,10 +188,39 @@ TEST_F(LiveRecordsTest, AMemberThatWasRemovedSaysThatItIsOut) {
   ASSERT_TRUE(roster_.remove("alice").ok());
   write(roster_);
   EXPECT_NE(look().find("alice is out"), std::string::npos);
-  EXPECT_TRUE(file_->is_out());
+  EXPECT_TRUE(membership_->is_out());
   EXPECT_EQ(transport_->peers().size(), 1u);  // The old one is kept.
   ASSERT_EQ(records_->alarms().size(), 1u);
   EXPECT_NE(records_->alarms().front().find("alice is no longer in the roster"), std::string::npos);
+}
+
+TEST_F(LiveRecordsTest, OfAnOwnersRosterOnlyANewerSignedOneIsUsed) {
+  const KeyPair owner = make_signing_pair();
+  write(roster_);
+  EXPECT_EQ(look(), "") << "nothing but its date has changed";
+  ASSERT_TRUE(roster_.sign(owner).ok());
+  const Roster first = roster_;
+  write(first);
+  EXPECT_NE(look().find("another owner"), std::string::npos);
+  begin();
+
+  ASSERT_TRUE(roster_.replace("bob", "10.0.0.9:5555", "").ok());
+  const Roster changed = roster_;
+  ASSERT_TRUE(roster_.sign(owner).ok());
+  write(roster_);
+  EXPECT_EQ(look(), "the roster has changed: version 2, 2 members");
+  write(changed);
+  EXPECT_NE(look().find("without being signed"), std::string::npos);
+  write(first);
+  EXPECT_NE(look().find("it is version 1, and this node has 2"), std::string::npos);
+  EXPECT_EQ(membership_->roster().find("bob")->address, "10.0.0.9:5555");
+  const Refusals refusals = transport_->refusals();
+  EXPECT_EQ(refusals.at("roster-owner"), 1u);
+  EXPECT_EQ(refusals.at("roster-unsigned"), 1u);
+  EXPECT_EQ(refusals.at("roster-old"), 1u);
+
+  write(changed);
+  EXPECT_THROW(RosterFile(root_ / "roster.toml", "alice"), std::invalid_argument);
 }
 
 TEST_F(LiveRecordsTest, ARosterWithoutARunOrWithoutUsIsRefusedAtTheBeginning) {

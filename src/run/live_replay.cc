@@ -15,7 +15,8 @@ ReplayedNode replay_live_log(const std::string& file) {
   plan.lesson.options.only = id;
   const Learning lesson = make_lesson(plan, 1);
   const auto make = [&](Vector model) {
-    return make_node(plan, id, std::move(model), lesson.trainer->tensors());
+    return make_node(plan, id, std::move(model), lesson.trainer->tensors(),
+                     samples_of(lesson.partition, id));
   };
   return {.id = id, .story = or_throw(replay(log, make, *lesson.trainer), file + ": ")};
 }

@@ -3,27 +3,36 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace tessera {
 namespace {
 
-std::filesystem::file_time_type changed_at(const std::filesystem::path& path) {
+namespace fs = std::filesystem;
+
+fs::file_time_type changed_at(const fs::path& path) {
   std::error_code ignored;
-  return std::filesystem::last_write_time(path, ignored);
+  return fs::last_write_time(path, ignored);
 }
 
-bool has(const Roster& roster, const Member& member) {
-  const Member* const found = roster.find(member.name);
-  return found != nullptr && found->public_key == member.public_key;
+Roster newest_of(const fs::path& path, const fs::path& kept) {
+  Roster roster = or_throw<std::invalid_argument>(Roster::read(path));
+  or_throw<std::invalid_argument>(roster.check_signature(), path.string() + ": ");
+  if (kept.empty() || !roster.has_owner()) return roster;
+  Result<Roster> later = Roster::read(kept);
+  return later.ok() && may_follow(roster, *later).ok() ? std::move(*later) : roster;
 }
 
 }  // namespace
 
-RosterFile::RosterFile(std::filesystem::path path, const std::string& name)
-    : path_(std::move(path)),
-      read_at_(changed_at(path_)),
-      roster_(or_throw<std::invalid_argument>(Roster::read(path_))) {
+RosterFile::RosterFile(fs::path path, const std::string& name, const fs::path& kept)
+    : path_(std::move(path)), read_at_(changed_at(path_)), roster_(newest_of(path_, kept)) {
   const Member* const member = roster_.find(name);
+  if (member == nullptr && roster_.has_owner())
+    throw std::invalid_argument(
+        fmt::format("{} is not in the roster, whose newest version here is {}: its owner adds it, "
+                    "or has removed it",
+                    name, roster_.version()));
   if (member == nullptr)
     throw std::invalid_argument(
         fmt::format("{} is not in {}: tessera roster add", name, path_.string()));
@@ -35,33 +44,11 @@ RosterFile::RosterFile(std::filesystem::path path, const std::string& name)
                     path_.string()));
 }
 
-std::string RosterFile::fault_of(const Roster& changed) const {
-  if (changed.members().empty()) return "it has no members";
-  if (changed.run() != roster_.run())
-    return fmt::format("it is of run {}, and this node of run {}: stop the node to begin that one",
-                       show_run(changed.run()), show_run(roster_.run()));
-  if (!has(changed, self_))
-    return fmt::format(
-        "{} is out: it is not in there, or with another key, and others that read it refuse this "
-        "node; stop it, or put it back",
-        self_.name);
-  if (changed.find(self_.name)->id != self_.id)
-    return fmt::format("{} is node {} in there, and cannot become another node than {}", self_.name,
-                       changed.find(self_.name)->id, self_.id);
-  return {};
-}
-
-std::string RosterFile::look(Transport& transport) {
+std::optional<Result<Roster>> RosterFile::look() {
   const auto changed = changed_at(path_);
-  if (changed == read_at_) return {};
+  if (changed == read_at_) return std::nullopt;
   read_at_ = changed;
-  Result<Roster> roster = Roster::read(path_);
-  const std::string fault = roster.ok() ? fault_of(*roster) : roster.error().message;
-  out_ = roster.ok() && !roster->members().empty() && !has(*roster, self_);
-  if (!fault.empty()) return fmt::format("the roster has changed and is not used: {}", fault);
-  roster_ = std::move(roster).value();
-  transport.set_members(roster_.members());
-  return fmt::format("the roster has changed: {} members", roster_.members().size());
+  return Roster::read(path_);
 }
 
 }  // namespace tessera

@@ -26,6 +26,11 @@ constexpr std::array kKeys = {
     LiveKey{"listen", "host:port to listen at (default: the roster's port)", &LiveSettings::listen},
     LiveKey{"folder", "Where records and checkpoints go (default: the name)", &LiveSettings::folder,
             true},
+    LiveKey{"guests", "The folder of invitations and of who knocks, see tessera invite",
+            &LiveSettings::guests, true},
+    LiveKey{"begin_with",
+            "Wait, as long as it takes, until the roster has so many members (default: 0)",
+            &LiveSettings::begin_with},
     LiveKey{"checkpoint", "Time between checkpoints (default: 10s)", &LiveSettings::checkpoint},
     LiveKey{"gather", "How long to wait for the others before beginning (default: 10s)",
             &LiveSettings::gather},
@@ -35,6 +40,10 @@ constexpr std::array kKeys = {
             "heartbeat=250ms,silence=1s/10s,retry=100ms/"
             "5s,queue=64MiB,in_flight=4MiB,slack=50ms,message_max=...,linger=2s",
             &LiveSettings::link},
+    LiveKey{"log", "How its log is written: text, or json, an object a line (default: text)",
+            &LiveSettings::log},
+    LiveKey{"progress", "Time between lines of progress in the log; 0s: none (default: 30s)",
+            &LiveSettings::progress},
     LiveKey{"metrics", "Answer Prometheus at this loopback address", &LiveSettings::metrics},
     LiveKey{"record", "Write every event to this file, for tessera replay", &LiveSettings::record,
             true},
@@ -161,6 +170,7 @@ void apply_link_options(std::string_view text, TransportOptions& link) {
   link.slack = options.duration("slack", link.slack);
   link.message_bytes_max = options.size_bytes("message_max", link.message_bytes_max);
   link.linger = options.duration("linger", link.linger);
+  link.unused_max = options.duration("unused", link.unused_max);
   options.done();
 }
 

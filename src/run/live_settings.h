@@ -30,10 +30,14 @@ struct LiveSettings {
   std::string data{};
   std::string listen{};
   std::string folder{};
+  std::string guests{};
+  std::string begin_with{};
   std::string checkpoint = "10s";
   std::string gather = "10s";
   std::string linger = "30s";
   std::string link{};
+  std::string log = "text";
+  std::string progress = "30s";
   std::string metrics{};
   std::string record{};
   std::string threads = "1";

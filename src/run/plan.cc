@@ -156,6 +156,26 @@ void refuse_contradictions(const Plan& plan) {
                     plan.experiment.sharing));
 }
 
+// Weights by samples, where something after the protocol would not count them.
+void refuse_lost_weights(const Plan& plan, std::uint32_t pieces) {
+  if (!plan.protocol.prepared.weighs_samples) return;
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("protocol={}: {}", plan.experiment.protocol, why));
+  };
+  if (plan.sharing.kind->own_rule)
+    refuse(
+        fmt::format("sharing={} averages with weights of its own: use weights=graph or another "
+                    "sharing",
+                    plan.experiment.sharing));
+  if (plan.rule ? !plan.rule->weighs() : pieces > 1)
+    refuse(fmt::format("{} counts all peers alike: use rule=gaps or rule=clipped",
+                       plan.rule ? "rule=" + plan.experiment.rule
+                                 : "sharing=" + plan.experiment.sharing + " cuts pieces, and"));
+  if (plan.merge)
+    refuse(fmt::format("merge={} is the plain mean of all models: use merge=none",
+                       plan.experiment.merge));
+}
+
 // Rounds with pieces count their meetings in 32 bits.
 void refuse_too_many_meetings(const Plan& plan, std::uint64_t pieces) {
   const Round rounds = plan.protocol.prepared.rounds;
@@ -180,8 +200,9 @@ Plan read_live_plan(const Experiment& experiment) {
   plan.merge = read_merge(plan);
   plan.faults = make_faults(experiment.faults, plan.nodes, plan.fault_random());
   refuse_contradictions(plan);
-  refuse_too_many_meetings(plan,
-                           make_sharing(plan.sharing, sharing_context(plan, 1, {}))->pieces());
+  const std::uint32_t pieces = make_sharing(plan.sharing, sharing_context(plan, 1, {}))->pieces();
+  refuse_too_many_meetings(plan, pieces);
+  refuse_lost_weights(plan, pieces);
   if (experiment.evaluate.empty())
     plan.experiment.evaluate =
         plan.protocol.kind->synchronous ? kEvaluateByRounds : kEvaluateByTime;
@@ -255,7 +276,7 @@ std::uint64_t Plan::run() const {
 }
 
 std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
-                                std::vector<std::uint32_t> tensors) {
+                                std::vector<std::uint32_t> tensors, std::uint32_t samples) {
   std::optional<MergeParts> merge = make_merge(plan, id, model.size());
   const SharingContext context = sharing_context(plan, model.size(), std::move(tensors));
   return std::make_unique<Node>(NodeParts{.id = id,
@@ -265,7 +286,8 @@ std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
                                           .protocol = plan.protocol.prepared.make(id),
                                           .codec = plan.codec,
                                           .random = plan.root().fork("node", id),
-                                          .merge = std::move(merge)});
+                                          .merge = std::move(merge),
+                                          .samples = samples});
 }
 
 std::unique_ptr<Network> make_network(const Plan& plan) {

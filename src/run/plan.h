@@ -112,7 +112,7 @@ void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all);
 // The same node in a simulation and in a live process of its own. All begin with the same model;
 // one that comes late may begin with its neighbours'.
 std::unique_ptr<Node> make_node(const Plan& plan, NodeId id, Vector model,
-                                std::vector<std::uint32_t> tensors);
+                                std::vector<std::uint32_t> tensors, std::uint32_t samples = 0);
 std::unique_ptr<Network> make_network(const Plan& plan);
 
 }  // namespace tessera

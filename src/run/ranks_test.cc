@@ -103,6 +103,22 @@ std::uint64_t digest_after(SimulatedRun& run, const Bytes& state) {
   return run.simulation().model_digest();
 }
 
+// Messages to nodes of several ranks among them, which are written once.
+TEST(Ranks, ACheckpointIsTheFileThatOneProcessWrites) {
+  for (const NamedExperiment& one : ranks_matrix()) {
+    const Plan plan = read_plan(one.experiment);
+    SimulatedRun alone(plan, 1);
+    const Bytes expected = saved_after(alone, 25);
+    ThreadRanks(3).run([&](Ranks& ranks) {
+      SimulatedRun run(plan, 1, &ranks);
+      const Bytes state = saved_after(run, 25);
+      if (ranks.mine() != 0) return;
+      EXPECT_TRUE(state == expected)
+          << one.name << ": " << state.size() << " bytes, not " << expected.size();
+    });
+  }
+}
+
 TEST(Ranks, ACheckpointIsResumedByAnotherNumberOfThem) {
   for (const NamedExperiment& one : ranks_matrix()) {
     const Plan plan = read_plan(one.experiment);

@@ -29,11 +29,15 @@ std::unique_ptr<RunLog> make_log(const Plan& plan, const Learning& lesson, OnRow
 }  // namespace
 
 std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads,
-                                            Ranks* ranks) {
+                                            Ranks* ranks, const Partition& partition) {
+  std::vector<std::uint32_t> samples;
+  for (NodeId id = 0; id < plan.nodes; ++id) samples.push_back(samples_of(partition, id));
   SimulationParts parts{
       .shard = {.nodes = plan.nodes, .trainer = &trainer, .threads = threads, .ranks = ranks}};
-  parts.shard.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors()](
-                              NodeId id) { return make_node(plan, id, initial, tensors); };
+  parts.shard.make_node = [plan, initial = trainer.initial_model(), tensors = trainer.tensors(),
+                           samples = std::move(samples)](NodeId id) {
+    return make_node(plan, id, initial, tensors, samples[id]);
+  };
   parts.network = make_network(plan);
   parts.compute = plan.world->compute;
   parts.faults = plan.faults;
@@ -48,8 +52,9 @@ SimulatedRun::SimulatedRun(Plan plan, unsigned threads, Ranks* ranks)
 
 SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads, Ranks* ranks)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
+  require_samples(plan_, lesson_);
   measure(lesson_, *time_);
-  simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks);
+  simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks, lesson_.partition);
   divide_evaluation(lesson_, simulation_->blocks());
   log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
     if (on_row_) on_row_(row);

@@ -26,9 +26,10 @@
 namespace tessera {
 
 // The plan's nodes and world alone, for those who measure in their own way; the trainer outlives
-// it.
+// it. Without a partition nodes have no samples.
 std::unique_ptr<Simulation> make_simulation(const Plan& plan, Trainer& trainer, unsigned threads,
-                                            Ranks* ranks = nullptr);
+                                            Ranks* ranks = nullptr,
+                                            const Partition& partition = {});
 
 // Nodes wait for ever for what never comes.
 struct Stuck : std::runtime_error {

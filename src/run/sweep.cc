@@ -128,6 +128,10 @@ void refuse_bad_names(const std::vector<SweepCell>& cells) {
   }
 }
 
+bool is_one_experiment(const SweepFile& file) {
+  return file.dimensions.empty() && file.cases.size() == 1 && file.cases[0].name.empty();
+}
+
 // The nearest of some names; there may be thousands of them.
 std::string near_or_how_to_list(std::string_view word, const std::set<std::string_view>& known) {
   const std::vector<std::string_view> names(known.begin(), known.end());
@@ -188,7 +192,7 @@ std::vector<SweepCell> parse_sweep(std::string_view text, const fs::path& where,
             "the grid has more than {} cells: shorten a list, or split the sweep", kCellsMax));
       for (std::size_t i = 0; i < count; ++i) cells.push_back(cell_at(i, file, one, dimensions));
     }
-    if (cells.size() == 1 && cells[0].name.empty())
+    if (is_one_experiment(file))
       throw std::invalid_argument(
           "nothing varies: give it lists under [sweep], or run it with tessera sim");
     refuse_bad_names(cells);
@@ -234,7 +238,13 @@ std::optional<std::pair<fs::path, std::string>> named_cell(const std::string& te
 }
 
 SweepCell read_cell(const fs::path& path, const std::string& name) {
-  const std::vector<SweepCell> cells = read_sweep(path);
+  const std::string text = read_page(path);
+  if (is_one_experiment(parse_sweep_file(text, path)))
+    throw std::invalid_argument(fmt::format(
+        "{0}: there is no cell '{1}': the file is one experiment and no sweep; write {0} without "
+        ":{1}",
+        path.string(), name));
+  const std::vector<SweepCell> cells = parse_sweep(text, path);
   for (const SweepCell& cell : cells)
     if (cell.name == name || cell.run == name) return cell;
   std::set<std::string_view> known;

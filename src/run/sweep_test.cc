@@ -172,5 +172,26 @@ TEST(Sweep, ACellIsNamedBehindItsFile) {
   EXPECT_EQ(cell->second, "jwins-budget=0.1/seed-90");
 }
 
+std::string refused_cell(const std::string& file, const std::string& name) {
+  try {
+    (void)read_cell(file, name);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(Sweep, ACellThatIsNotThereIsRefusedWithARemedy) {
+  const std::string sweep = TESSERA_SOURCE_DIR "/experiments/fashion_sharings.toml";
+  EXPECT_EQ(read_cell(sweep, "jwins").experiment.sharing, "jwins");
+  EXPECT_EQ(refused_cell(sweep, "jwns"),
+            sweep + ": there is no cell 'jwns'. Did you mean 'jwins'?");
+  const std::string one = TESSERA_SOURCE_DIR "/experiments/fashion.toml";
+  EXPECT_EQ(refused_cell(one, "jwins"), one +
+                                            ": there is no cell 'jwins': the file is one "
+                                            "experiment and no sweep; write " +
+                                            one + " without :jwins");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -27,6 +27,10 @@ class Answers {
 
   // Whether `route` is the connection that counts.
   bool counts(std::string_view route) const { return route == route_; }
+  bool linked() const { return !route_.empty(); }
+  const std::string& route() const { return route_; }
+  // The peer has hung up.
+  void hung_up() { route_.clear(); }
   // When a frame last came on it.
   void heard(Instant now) { heard_at_ = now; }
   Instant heard_at() const { return heard_at_; }

@@ -22,6 +22,12 @@ class CarrierEvents {
   virtual void on_answer(NodeId from, ByteSpan frame) = 0;
   // From a connection the peer made; answers to it go to `route`.
   virtual void on_frame(NodeId from, std::string_view route, ByteSpan frame) = 0;
+  // Someone who may look asks how we are, by a connection of its own; the answer goes to `route`.
+  // `key` is the number of its key.
+  virtual void on_question(std::size_t /*key*/, std::string_view /*route*/) {}
+  // Someone who is invited knocks; `guest` is the invitation's public key.
+  virtual void on_knock(std::string_view /*guest*/, std::string_view /*route*/,
+                        ByteSpan /*frame*/) {}
   // The connection we made broke, or could not be made.
   virtual void on_disconnected(NodeId peer, std::string_view why) = 0;
   // Something was turned away before it had a name.
@@ -35,12 +41,18 @@ class Carrier {
   // Who may connect to us, and whose keys and addresses connect() uses.
   virtual void set_members(std::span<const Member> members) = 0;
 
+  // Who may ask how we are besides members, and nothing else. Carriers that have no keys have none.
+  virtual void set_observers(std::span<const RosterObserver>) {}
+  // The public keys of invitations, which may knock and nothing else.
+  virtual void set_guests(std::span<const std::string>) {}
+
   // One connection per peer. What is sent before it stands goes out when it does.
   virtual void connect(NodeId peer) = 0;
   // Gives up the connection; what was sent may still leave within `linger`.
   virtual void hang_up(NodeId peer, Duration linger) = 0;
   virtual void send(NodeId peer, ByteSpan head, ByteSpan payload) = 0;
-  virtual void answer(const std::string& route, ByteSpan frame) = 0;
+  // False when it was dropped: the connection is gone, or its other end does not read.
+  virtual bool answer(const std::string& route, ByteSpan frame) = 0;
 
   // Sleeps until something came in, wake() was called or the time is over.
   virtual void wait(Duration at_most) = 0;

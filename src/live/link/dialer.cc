@@ -20,7 +20,8 @@ bool Dialer::welcomed(Instant now) {
   phase_ = Phase::kOpen;
   since_ = now;
   failures_ = 0;
-  ++connections_;
+  if (!std::exchange(rested_, false)) ++connections_;
+  cut_off_ = false;
   return true;
 }
 
@@ -47,16 +48,26 @@ void Dialer::broke(Instant now, bool refused) {
   const bool was_brief = now - since_ < retry_.pause_min;
   // After a connection that lasted, the first attempt is made at once.
   const bool at_once = open() && !was_brief;
+  cut_off_ = cut_off_ || open();
+  rested_ = false;
   phase_ = Phase::kAbsent;
   hang_up_ = false;
   next_attempt_ = now;
-  if (at_once) return;
+  if (at_once && !refused) return;
   ++failures_;
   next_attempt_ += refused ? retry_.pause_max : pause();
 }
 
+void Dialer::rested(Instant now) {
+  CHECK(may_rest());
+  phase_ = Phase::kAbsent;
+  rested_ = true;
+  next_attempt_ = now;
+}
+
 void Dialer::peer_is_there(Instant now, bool restarted) {
   hang_up_ = restarted && connected();
+  if (restarted && std::exchange(rested_, false)) cut_off_ = true;
   failures_ = 0;
   next_attempt_ = now;
 }

@@ -2,7 +2,7 @@
 // before the next attempt (exponential backoff).
 //
 //   absent --dial()--> greeting --welcomed()--> open
-//     ^------------- broke(), after a pause ------'
+//     ^---- rested(), or broke(), after a pause ----'
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,11 @@ class Dialer {
   bool greeting() const { return phase_ == Phase::kGreeting; }
   bool hello_due() const { return hello_due_; }
   Instant since() const { return since_; }  // Of the phase it is in.
+  // A connection that is taken up after a rest is none of its own.
   std::uint64_t connections() const { return connections_; }
+  // It was open and ended without a word of ours: the peer may have been started anew, and is to be
+  // found.
+  bool cut_off() const { return cut_off_; }
 
   bool may_dial(Instant now) const { return !connected() && now >= next_attempt_; }
   void dial(Instant now);
@@ -40,8 +44,12 @@ class Dialer {
   // nothing at all. Both are found by waiting: an open connection without an answer for twice
   // `deadline` is given up.
   bool wants_hang_up(Instant now, Duration deadline) const;
-  // It ended, or could not be made. One that `refused` us is left alone for the longest pause.
+  // It ended, or could not be made. One that `refused` us, or said goodbye, is left alone for the
+  // longest pause.
   void broke(Instant now, bool refused);
+  // It may be hung up for want of use; and was.
+  bool may_rest() const { return open() && !hang_up_; }
+  void rested(Instant now);
 
   // The peer was heard on a connection of its own: no pause is sat out, and where it has
   // `restarted`, a connection to its former life is not trusted.
@@ -62,6 +70,8 @@ class Dialer {
   Instant next_attempt_{};
   std::uint32_t failures_ = 0;  // Attempts in a row without a welcome.
   std::uint64_t connections_ = 0;
+  bool cut_off_ = false;
+  bool rested_ = false;  // Since the last connection, and was not tried since.
 };
 
 }  // namespace tessera

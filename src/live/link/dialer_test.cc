@@ -53,6 +53,23 @@ TEST_F(DialerTest, AConnectionThatLastedIsTriedAgainAtOnceAndABriefOneIsNot) {
   EXPECT_EQ(dialer_.connections(), 2u);
 }
 
+TEST_F(DialerTest, ARestIsNoBreakUnlessThePeerWasStartedAnewMeanwhile) {
+  connect(at(1s));
+  dialer_.rested(at(3s));
+  EXPECT_TRUE(dialer_.may_dial(at(3s)));
+  EXPECT_FALSE(dialer_.cut_off());
+  connect(at(4s));
+  EXPECT_EQ(dialer_.connections(), 1u);
+  dialer_.rested(at(5s));
+  dialer_.peer_is_there(at(6s), true);
+  EXPECT_TRUE(dialer_.cut_off());
+  connect(at(6s));
+  EXPECT_FALSE(dialer_.cut_off());
+  EXPECT_EQ(dialer_.connections(), 2u);
+  dialer_.broke(at(9s), false);
+  EXPECT_TRUE(dialer_.cut_off());
+}
+
 TEST_F(DialerTest, OneThatRefusesUsIsLeftAloneForLong) {
   dialer_.dial(at(1s));
   dialer_.broke(at(1s), true);

@@ -13,6 +13,7 @@ enum Kind : std::uint8_t {  // On the wire: do not renumber.
   kAck = 5,
   kHeartbeat = 6,
   kGoodbye = 7,
+  kRest = 8,
 };
 
 struct HeadWriter {
@@ -40,6 +41,7 @@ struct HeadWriter {
   void operator()(const Ack& f) { put(kAck, f.session, f.received, f.released, f.at); }
   void operator()(const Heartbeat&) { put(kHeartbeat); }
   void operator()(const Goodbye&) { put(kGoodbye); }
+  void operator()(const Rest&) { put(kRest); }
 };
 
 // An agreement of more than its maximum is not read, and the text that it has is left over.
@@ -132,6 +134,8 @@ Result<Frame> read_body(std::uint8_t kind, ByteReader& in) {
       return Frame(Heartbeat{});
     case kGoodbye:
       return Frame(Goodbye{});
+    case kRest:
+      return Frame(Rest{});
     default:
       return Error{"kind", fmt::format("there is no frame of kind {}", kind)};
   }

@@ -1,5 +1,5 @@
 // What travels on a link, one frame per ZeroMQ message. The side that connected speaks (hello,
-// chunk, heartbeat, goodbye), the other side answers (welcome, reject, ack):
+// chunk, heartbeat, goodbye, rest), the other side answers (welcome, reject, ack):
 //
 //   hello      who I am to you: protocol version, run, model size, my session, the first chunk I
 //              can still send, and what we must agree on
@@ -9,6 +9,7 @@
 //   ack        chunks received, and chunks no longer held because their message was taken
 //   heartbeat  I am here
 //   goodbye    I am leaving
+//   rest       I hang up, and am still here: I have nothing to tell you now
 //
 // All numbers are little-endian. docs/live_format.md has the table. decode() is given a stranger's
 // bytes: it checks every length and leaves it to link.h whether a frame makes sense at this point.
@@ -26,7 +27,7 @@
 namespace tessera {
 
 inline constexpr std::uint32_t kLinkMagic = 0x4C535354;  // "TSSL"
-inline constexpr std::uint16_t kLinkVersion = 4;
+inline constexpr std::uint16_t kLinkVersion = 6;
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;  // Of payload.
 
 // Why a hello is turned down; the numbers are on the wire.
@@ -78,7 +79,10 @@ struct Heartbeat {
 struct Goodbye {
   bool operator==(const Goodbye&) const = default;
 };
-using Frame = std::variant<Hello, Welcome, Reject, Chunk, Ack, Heartbeat, Goodbye>;
+struct Rest {
+  bool operator==(const Rest&) const = default;
+};
+using Frame = std::variant<Hello, Welcome, Reject, Chunk, Ack, Heartbeat, Goodbye, Rest>;
 
 // What a chunk counts for beyond its payload wherever bytes are limited: its head and what both
 // sides remember of it, so that empty messages are not free.

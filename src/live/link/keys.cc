@@ -1,18 +1,11 @@
 #include "live/link/keys.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 
 #include "base/check.h"
-#include "base/files.h"
-#include "base/text.h"
 
 namespace tessera {
 namespace {
@@ -21,28 +14,6 @@ constexpr std::size_t kKeyCharacters = 40;
 
 // 40 characters of Z85 and the zero ZeroMQ ends them with.
 using KeyText = std::array<char, kKeyCharacters + 1>;
-
-Error file_error(const std::filesystem::path& path, std::string_view what) {
-  return {"file", fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno))};
-}
-
-// Makes a file that was not there, with the given permissions from its first moment.
-Result<void> create(const std::filesystem::path& path, std::string_view text, mode_t mode) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0 && errno == EEXIST)
-    return Error{"exists", fmt::format("{} is there already, and a key that is overwritten is "
-                                       "lost: move it away, or choose another name",
-                                       path.string())};
-  if (fd < 0) return file_error(path, "cannot be made");
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(fd) == 0;
-  const Error error = file_error(path, "cannot be written");
-  ::close(fd);
-  if (written) return {};
-  // What is left of it would stand in the way of the next attempt.
-  ::unlink(path.c_str());
-  return error;
-}
 
 }  // namespace
 
@@ -58,40 +29,43 @@ bool is_public_key(std::string_view text) {
   return zmq_z85_decode(binary.data(), std::string(text).c_str()) != nullptr;
 }
 
-KeyFiles key_files(const std::filesystem::path& folder, std::string_view name) {
-  return {folder / fmt::format("{}.key", name), folder / fmt::format("{}.pub", name)};
+Result<KeyPair> key_pair_of(const std::string& secret_key) {
+  KeyText shared{};
+  if (secret_key.size() != kKeyCharacters ||
+      zmq_curve_public(shared.data(), secret_key.c_str()) != 0)
+    return Error{"key", "a private key is 40 characters, as tessera keygen writes them"};
+  return KeyPair{shared.data(), secret_key};
+}
+
+Bytes key_to_bytes(const std::string& key) {
+  Bytes bytes(kKeyBytesLong);
+  CHECK(key.size() == kKeyCharacters);
+  CHECK(zmq_z85_decode(reinterpret_cast<std::uint8_t*>(bytes.data()), key.c_str()) != nullptr);
+  return bytes;
+}
+
+std::string key_from_bytes(ByteSpan bytes) {
+  CHECK(bytes.size() == kKeyBytesLong);
+  KeyText text{};
+  zmq_z85_encode(text.data(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  return text.data();
 }
 
 Result<KeyPair> make_key_files(const KeyFiles& files) {
   const KeyPair keys = make_key_pair();
-  if (std::filesystem::exists(files.shared))
-    return Error{"exists", fmt::format("{} is there already: move it away, or choose another name",
-                                       files.shared.string())};
-  if (const Result<void> made = create(files.secret, keys.secret_key + "\n", 0600); !made)
-    return made.error();
-  if (const Result<void> made = create(files.shared, keys.public_key + "\n", 0644); !made) {
-    std::error_code ignored;
-    std::filesystem::remove(files.secret, ignored);
-    return made.error();
-  }
+  if (const Result<void> made = write_key_files(files, keys); !made) return made.error();
   return keys;
 }
 
 Result<KeyPair> read_key_file(const std::filesystem::path& secret) {
-  struct ::stat status {};
-  if (::stat(secret.c_str(), &status) != 0) return file_error(secret, "cannot be read");
-  if ((status.st_mode & 077) != 0)
-    return Error{"mode", fmt::format("{} can be read by others: chmod 600 {}", secret.string(),
-                                     secret.string())};
-  const Result<std::string> text = read_text_file(secret);
-  if (!text) return text.error();
-  const std::string key(trimmed(*text));
-  KeyText shared{};
-  if (key.size() != kKeyCharacters || zmq_curve_public(shared.data(), key.c_str()) != 0)
+  const Result<std::string> key = read_secret_file(secret);
+  if (!key) return key.error();
+  Result<KeyPair> keys = key_pair_of(*key);
+  if (!keys.ok())
     return Error{"key", fmt::format("{} does not hold a private key: it should be 40 characters, "
                                     "as tessera keygen writes them",
                                     secret.string())};
-  return KeyPair{shared.data(), key};
+  return keys;
 }
 
 }  // namespace tessera

@@ -1,7 +1,8 @@
 // All one node knows of one peer, and the rules both keep: a state machine without sockets or
 // clock. The transport (transport.h) holds two connections to the peer and asks the link what to do
 // with them: ours, on which we speak and it answers (Dialer), and the peer's, on which it speaks
-// and we answer (Answers).
+// and we answer (Answers). Where one of the two cannot be connected to (member.h), there is one
+// connection, which it made: what the other has to say rides on that, and is answered there.
 //
 // Refusals: those of frame.h and Inbox::add, and
 //   "version" "run" "dimension"  a hello of another protocol, run or model
@@ -34,7 +35,9 @@ namespace tessera {
 
 class Link {
  public:
-  Link(Member member, const TransportOptions& options, std::uint64_t session, Refusals& refusals);
+  // `self_dials_out`: nobody can connect to us.
+  Link(Member member, const TransportOptions& options, std::uint64_t session, Refusals& refusals,
+       bool self_dials_out = false);
 
   const Member& member() const { return member_; }
   Outbox& outbox() { return outbox_; }
@@ -49,8 +52,21 @@ class Link {
   void disconnected(Instant now, std::string_view why);
   bool connected() const { return dialer_.connected(); }
   bool open() const { return dialer_.open(); }
+  // What we say goes as answers to route(), the peer's own connection: it cannot be connected to.
+  bool rides() const { return member_.dials_out(); }
+  const std::string& route() const { return answers_.route(); }
+  // Neither can connect to the other.
+  bool impossible() const { return self_dials_out_ && member_.dials_out(); }
+  // Where answers are due to what the peer said on our connection.
+  static constexpr const char* kOurConnection = "ours";
   std::optional<Frame> next_frame(Instant now);
-  void sent(std::size_t bytes) { bytes_out_ += bytes; }  // For the counters, answers too.
+  // Whether the connection is kept, used or not. One that is not may be hung up while may_rest(),
+  // with a Rest as the last word and resting() after it; nothing is lost by that.
+  void want(bool wanted);
+  bool may_rest() const;
+  Instant used_at() const { return use_.at; }
+  void resting(Instant now);
+  void sent(std::size_t bytes) { bytes_.out += bytes; }  // For the counters, answers too.
   void on_answer(Instant now, ByteSpan bytes);
 
   // The peer's connection, which the transport tells from others of the same peer by `route`.
@@ -64,8 +80,8 @@ class Link {
   bool take_change() { return liveness_.take_change(); }
 
   // A last word follows what is queued; drained() when all of it is confirmed and the word said.
-  void say_goodbye() { leaving_ = true; }
-  bool drained() const { return outbox_.empty() && goodbye_said_; }
+  void say_goodbye() { leaving_.begun = true; }
+  bool drained() const { return outbox_.empty() && leaving_.goodbye_said; }
   // It is there, or may be about to answer for the first time.
   bool worth_waiting_for() const;
 
@@ -73,6 +89,8 @@ class Link {
 
  private:
   void refuse(std::string_view word) { ++refusals_[std::string(word)]; }
+  void on_statement(Instant now, std::string_view route, const Frame& frame);
+  bool on_answer_frame(Instant now, const Frame& frame);
   void on_hello(Instant now, std::string_view route, const Hello& hello);
   std::optional<RejectReason> fault_of(Instant now, const Hello& hello) const;
   void on_chunk(Instant now, const Chunk& chunk);
@@ -81,8 +99,10 @@ class Link {
   void note_difference(std::string_view theirs);
   void on_ack(Instant now, const Ack& ack);
   OutgoingState outgoing() const;
+  bool needs_connection() const;
 
   Member member_;
+  const bool self_dials_out_;
   const TransportOptions& options_;
   std::uint64_t session_;
   Refusals& refusals_;
@@ -93,10 +113,16 @@ class Link {
   Liveness liveness_;
   std::optional<Instant> last_heartbeat_;  // Of ours.
   bool disagrees_ = false;                 // As its last hello or our last one's answer says.
-  bool leaving_ = false;
-  bool goodbye_said_ = false;
-  std::uint64_t bytes_in_ = 0;
-  std::uint64_t bytes_out_ = 0;
+  struct {
+    bool wanted = true;
+    Instant at{};  // When our connection was made, or a chunk last sent on it.
+  } use_;
+  struct {
+    bool begun = false, goodbye_said = false;
+  } leaving_;
+  struct {
+    std::uint64_t in = 0, out = 0;
+  } bytes_;
 };
 
 }  // namespace tessera

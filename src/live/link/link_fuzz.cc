@@ -1,6 +1,8 @@
 // Two nodes with a link to each other, and everything that can happen between them in any order:
 // frames that are delivered, changed, repeated, lost or made up, connections that break, a process
-// that starts again, members that leave and return, clocks that jump. Whatever the order, nothing
+// that starts again, members that leave and return, clocks that jump, links that rest. In half of
+// the worlds nobody can connect to the first node, and both directions share the connection that it
+// makes. Whatever the order, nothing
 // crashes and no bound is passed.
 #include <algorithm>
 #include <array>
@@ -27,8 +29,11 @@ TransportOptions small_options(QueuePolicy policy) {
 
 // One node, its links, and the connection it has made to the other.
 struct Side {
-  Side(NodeId self, QueuePolicy policy)
-      : id(self), options(small_options(policy)), links(make(self + 1)) {}
+  Side(NodeId self, QueuePolicy policy, bool one_dials_out)
+      : id(self), options(small_options(policy)) {
+    if (one_dials_out) members[0].address = kDialsOut;
+    links = make(self + 1);
+  }
 
   std::unique_ptr<Links> make(std::uint64_t session) {
     auto made = std::make_unique<Links>(id, options, session);
@@ -47,7 +52,7 @@ struct Side {
 
 class World {
  public:
-  explicit World(ByteSpan bytes) : in_(bytes) {}
+  explicit World(ByteSpan bytes) : in_(bytes), one_dials_out_(byte() % 2 == 1) {}
   void run() {
     while (in_.left() > 0) {
       step();
@@ -63,7 +68,7 @@ class World {
   void step() {
     const std::uint8_t what = byte();
     Side& side = sides_[what & 1];
-    switch ((what >> 1) % 14) {
+    switch ((what >> 1) % 15) {
       case 0:
       case 1:
       case 2:
@@ -93,7 +98,31 @@ class World {
       case 13:
         if (Link* link = side.link(); link != nullptr && byte() % 8 == 0) link->say_goodbye();
         return;
+      case 14:
+        return want(side);
     }
+  }
+
+  void want(Side& side) {
+    const std::array<NodeId, 1> peer = {1 - side.id};
+    side.links->want(std::span(peer).first(byte() % 2));
+  }
+  void rest_unused(Side& side) {
+    for (Link* link : side.links->unused(now_)) {
+      say(side, *link, Rest{});
+      if (!link->rides()) side.heard.clear();
+      link->resting(now_);
+    }
+  }
+
+  static void answer_on(Side& maker, const std::string& route, const Frame& frame) {
+    if (route == std::to_string(maker.route)) maker.heard.push_back(encode(frame));
+  }
+  void say(Side& side, const Link& link, const Frame& frame) {
+    if (link.rides())
+      answer_on(other(side), link.route(), frame);
+    else
+      side.said.push_back(encode(frame));
   }
 
   // As the transport does after every event.
@@ -101,16 +130,19 @@ class World {
     now_ += std::chrono::milliseconds(1);
     Link* link = side.link();
     if (link == nullptr) return;
+    rest_unused(side);
     if (link->wants_hang_up(now_)) break_off(side);
     if (link->wants_connection(now_)) {
       link->connect(now_);
-      side.route += 2;
+      if (!link->rides()) side.route += 2;
     }
-    while (const std::optional<Frame> frame = link->next_frame(now_))
-      side.said.push_back(encode(*frame));
-    while (const std::optional<Answer> answer = link->next_answer())
-      if (answer->route == std::to_string(other(side).route))
-        other(side).heard.push_back(encode(answer->frame));
+    while (const std::optional<Frame> frame = link->next_frame(now_)) say(side, *link, *frame);
+    while (const std::optional<Answer> answer = link->next_answer()) {
+      if (answer->route == Link::kOurConnection)
+        side.said.push_back(encode(answer->frame));
+      else
+        answer_on(other(side), answer->route, answer->frame);
+    }
     side.links->tick(*link, now_);
     if (now_.time_since_epoch().count() % 5 == 0) side.links->take_changes();
   }
@@ -157,6 +189,7 @@ class World {
     const std::size_t size = byte() * 256u + byte();
     const MessageClass what = kind == 0   ? MessageClass::kControl
                               : kind == 1 ? MessageClass::kOffer
+                              : kind == 2 ? MessageClass::kRoster
                                           : MessageClass::kOrdinary;
     const std::size_t most = what == MessageClass::kControl ? 100 : kMessageMax;
     if (Link* link = side.link())
@@ -204,10 +237,11 @@ class World {
   }
 
   ByteReader in_;
+  bool one_dials_out_;
   Instant now_{};
   std::uint64_t sessions_ = 1000;
-  std::array<Side, 2> sides_ = {Side(0, QueuePolicy::kBackPressure),
-                                Side(1, QueuePolicy::kNewestWins)};
+  std::array<Side, 2> sides_ = {Side(0, QueuePolicy::kBackPressure, one_dials_out_),
+                                Side(1, QueuePolicy::kNewestWins, one_dials_out_)};
 };
 
 }  // namespace

@@ -34,7 +34,8 @@ std::vector<Frame> one_of_each(ByteSpan payload) {
           Chunk{.number = 5, .total = 100, .offset = 60, .payload = payload},
           Ack{.session = 9, .received = 5, .released = 2},
           Heartbeat{},
-          Goodbye{}};
+          Goodbye{},
+          Rest{}};
 }
 
 TEST(Frame, EveryKindComesBackAndEveryTruncationIsRefused) {

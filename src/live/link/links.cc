@@ -1,26 +1,56 @@
 #include "live/link/links.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tessera {
 
 std::vector<NodeId> Links::set_members(std::span<const Member> members) {
   std::map<NodeId, const Member*> wanted;
-  for (const Member& member : members)
+  bool dials_out = false;
+  for (const Member& member : members) {
     if (member.id != self_) wanted[member.id] = &member;
+    if (member.id == self_) dials_out = member.dials_out();
+  }
+  const bool as_before = std::exchange(dials_out_, dials_out) == dials_out;
   std::vector<NodeId> to_hang_up;
   for (auto it = links_.begin(); it != links_.end();) {
     const auto found = wanted.find(it->first);
     // Another key or address under the same id is another link.
-    if (found != wanted.end() && *found->second == it->second->member()) {
+    if (as_before && found != wanted.end() && *found->second == it->second->member()) {
       ++it;
       continue;
     }
     if (it->second->connected()) to_hang_up.push_back(it->first);
     it = links_.erase(it);
   }
-  for (const auto& [id, member] : wanted)
-    if (!links_.contains(id))
-      links_[id] = std::make_unique<Link>(*member, options_, session_, refusals_);
+  for (const auto& [id, member] : wanted) {
+    if (links_.contains(id)) continue;
+    links_[id] = std::make_unique<Link>(*member, options_, next_session_++, refusals_, dials_out_);
+    links_[id]->want(!wanted_ || wanted_->contains(id));
+  }
   return to_hang_up;
+}
+
+void Links::want(std::span<const NodeId> peers) {
+  wanted_.emplace(peers.begin(), peers.end());
+  for (auto& [id, link] : links_) link->want(wanted_->contains(id));
+}
+
+std::vector<Link*> Links::unused(Instant now) {
+  std::vector<Link*> resting;
+  for (auto& [id, link] : links_)
+    if (link->may_rest()) resting.push_back(link.get());
+  // Those used longest ago first.
+  std::ranges::sort(resting, {}, &Link::used_at);
+  const std::size_t surplus =
+      resting.size() - std::min(resting.size(), options_.unwanted_links_max);
+  std::size_t count = 0;
+  while (count < resting.size() &&
+         (count < surplus || now - resting[count]->used_at() >= options_.unused_max))
+    ++count;
+  resting.resize(count);
+  return resting;
 }
 
 Link* Links::find(NodeId id) {

@@ -22,13 +22,20 @@ struct Incoming {
 class Links {
  public:
   Links(NodeId self, const TransportOptions& options, std::uint64_t session)
-      : self_(self), options_(options), session_(session) {}
+      : self_(self), options_(options), next_session_(session) {
+    if (!options.wants_all) wanted_.emplace();
+  }
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
   // Links to new members are made, those to former ones ended. Returns the peers whose connection
   // is to be hung up.
   std::vector<NodeId> set_members(std::span<const Member> members);
+
+  // Links to these peers alone are kept; others are made for what is to be sent.
+  void want(std::span<const NodeId> peers);
+  // Those to be hung up for want of use.
+  std::vector<Link*> unused(Instant now);
 
   Link* find(NodeId id);
   const Link* find(NodeId id) const;
@@ -50,8 +57,10 @@ class Links {
 
  private:
   NodeId self_;
+  bool dials_out_ = false;  // Nobody can connect to us.
   const TransportOptions& options_;
-  std::uint64_t session_;
+  std::uint64_t next_session_;  // A link that is made anew counts its chunks from 1 again.
+  std::optional<std::set<NodeId>> wanted_;  // None: all.
   std::map<NodeId, std::unique_ptr<Link>> links_;
   Refusals refusals_;
   std::set<NodeId> changed_;

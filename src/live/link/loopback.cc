@@ -104,14 +104,15 @@ class LoopbackCarrier final : public Carrier {
     hub_->news.notify_all();
   }
 
-  void answer(const std::string& route, ByteSpan frame) override {
+  bool answer(const std::string& route, ByteSpan frame) override {
     const std::uint64_t connection = std::stoull(route);
     const std::lock_guard lock(hub_->mutex);
     const auto owner = hub_->owners.find(connection);
-    if (owner == hub_->owners.end()) return;
+    if (owner == hub_->owners.end()) return false;
     hub_->ports[owner->second].events.push_back(
         {LoopbackEvent::Kind::answer, self_, connection, Bytes(frame.begin(), frame.end())});
     hub_->news.notify_all();
+    return true;
   }
 
   void wait(Duration at_most) override {

@@ -28,12 +28,12 @@ bool MessageQueue::push_ordinary(Entry entry) {
   return true;
 }
 
-// The newer one of two offers takes the older one's turn, so that asking again and again does not
-// put the answer off.
+// The newer one of two offers or rosters takes the older one's turn, so that asking again and again
+// does not put the answer off.
 void MessageQueue::push_control(Entry entry) {
   const auto same = [&](const Entry& old) { return old.what == entry.what; };
   const auto oldest = std::find_if(entries_.begin(), entries_.end(), same);
-  if (entry.what == MessageClass::kOffer && oldest != entries_.end()) {
+  if (entry.what != MessageClass::kControl && oldest != entries_.end()) {
     bytes_ += entry.message->size();
     bytes_ -= oldest->message->size();
     *oldest = std::move(entry);

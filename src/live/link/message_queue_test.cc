@@ -17,18 +17,20 @@ MessageQueue::Entry ordinary(std::size_t size, Duration at = {}) {
   return {message_of(size), MessageClass::kOrdinary, Instant{} + at};
 }
 
-// 5,000 questions make 5,000 offers of 1,000 bytes: one is kept, the newest.
-TEST(MessageQueue, OneOfferWaits) {
-  MessageQueue queue({.bytes_max = 10'000});
-  queue.push(ordinary(7));
-  for (std::size_t i = 0; i < 5000; ++i) {
-    EXPECT_TRUE(queue.push({message_of(1000 + i % 10), MessageClass::kOffer}));
-    if (i == 0) queue.push(ordinary(8));
+// 5,000 questions make 5,000 offers of 1,000 bytes: one is kept, the newest. So with rosters.
+TEST(MessageQueue, OneOfferAndOneRosterWait) {
+  for (const MessageClass what : {MessageClass::kOffer, MessageClass::kRoster}) {
+    MessageQueue queue({.bytes_max = 10'000});
+    queue.push(ordinary(7));
+    for (std::size_t i = 0; i < 5000; ++i) {
+      EXPECT_TRUE(queue.push({message_of(1000 + i % 10), what}));
+      if (i == 0) queue.push(ordinary(8));
+    }
+    ASSERT_EQ(queue.size(), 3u);
+    EXPECT_EQ(queue.bytes(), 7u + 1009 + 8);
+    for (const std::size_t size : {7, 1009, 8}) EXPECT_EQ(queue.pop().message->size(), size);
+    EXPECT_EQ(queue.bytes(), 0u);
   }
-  ASSERT_EQ(queue.size(), 3u);
-  EXPECT_EQ(queue.bytes(), 7u + 1009 + 8);
-  for (const std::size_t size : {7, 1009, 8}) EXPECT_EQ(queue.pop().message->size(), size);
-  EXPECT_EQ(queue.bytes(), 0u);
 }
 
 TEST(MessageQueue, OfSmallWordsTheNewestWait) {

@@ -22,6 +22,7 @@ enum class MessageClass {
   kOrdinary,
   kControl,  // A few bytes. The newest kControlsWaitingMax wait.
   kOffer,    // A whole model. One waits; a newer one takes its place.
+  kRoster,   // Who belongs to the run. One waits, likewise.
 };
 inline constexpr std::size_t kControlsWaitingMax = 64;
 
@@ -69,6 +70,13 @@ struct TransportOptions {
 
   HeartbeatOptions heartbeat{};
   RetryOptions retry{};
+  // Links to all members are kept, or to those that Transport::want() names. Others are made for
+  // what is to be sent, and hung up when all of it is confirmed and nothing was sent for
+  // `unused_max`; so is the one that was used longest ago, where there are more than
+  // `unwanted_links_max` of them.
+  bool wants_all = true;
+  Duration unused_max = std::chrono::seconds(10);
+  std::size_t unwanted_links_max = 32;
   Duration linger = std::chrono::seconds(2);  // close() waits this long for what is queued.
   int io_threads = 1;                         // Of ZeroMQ; encryption happens there.
 

@@ -18,6 +18,8 @@ std::string_view to_string(PeerCondition condition) {
       return "refused";
     case PeerCondition::kGone:
       return "gone";
+    case PeerCondition::kIdle:
+      return "idle";
   }
   CHECK(!"a condition without a name");
   return {};

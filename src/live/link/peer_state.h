@@ -21,6 +21,7 @@ enum class PeerCondition {
   kLost,        // The connection broke and could not be made again.
   kRefused,     // It will not talk to us, or we not to it: another version, run or model.
   kGone,        // It said goodbye.
+  kIdle,        // There is no link to it, and none is needed now.
 };
 std::string_view to_string(PeerCondition condition);
 
@@ -50,10 +51,12 @@ struct PeerState {
   NodeId id = 0;
   std::string name{};
   PeerCondition condition = PeerCondition::kConnecting;
-  std::string reason{};           // One sentence for people: why it is not alive, or a warning.
-  bool disagrees = false;         // Refused for what it says that we must agree on.
-  Instant last_heard{};           // By Transport::now(); zero when never.
-  Duration deadline{};            // How long it may be silent, as learnt so far.
+  std::string reason{};    // One sentence for people: why it is not alive, or a warning.
+  bool wanted = true;      // A link to it is kept, used or not.
+  bool disagrees = false;  // Refused for what it says that we must agree on.
+  Instant last_heard{};    // By Transport::now(); zero when never.
+  Duration deadline{};     // How long it may be silent, as learnt so far.
+  std::uint64_t life = 0;  // Differs each time it was started anew; 0: it has not said hello.
   std::uint64_t connections = 0;  // Times the link was made; more than one means it broke.
   OutgoingState out{};
   IncomingState in{};

@@ -5,8 +5,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -60,17 +62,42 @@ inline TransportOptions quick() {
   return options;
 }
 
-// A port of the loopback that nobody listens on right now.
-inline int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+// Holds a name of the machine until this process ends: no other test can have it.
+inline bool reserve(const std::string& name) {
+  static std::vector<int> held;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  CHECK(name.size() + 1 < sizeof address.sun_path);
+  name.copy(address.sun_path + 1, name.size());  // A name that begins with a zero is no file.
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return held.push_back(fd), true;
+  ::close(fd);
+  return false;
+}
+
+inline bool is_free(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  CHECK(::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  CHECK(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const bool free = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   ::close(fd);
-  return ntohs(address.sin_port);
+  return free;
+}
+
+// A port of the loopback that is this test's alone: below the ports of outgoing connections and of
+// `launch`, and reserved, since other tests look for theirs at the same time.
+inline int free_port() {
+  constexpr int kFirst = 10'000, kPorts = 10'000;
+  static int next = static_cast<int>(::getpid()) * 127 % kPorts;
+  for (int tried = 0; tried < kPorts; ++tried) {
+    const int port = kFirst + next++ % kPorts;
+    if (reserve("tessera-test-port-" + std::to_string(port)) && is_free(port)) return port;
+  }
+  CHECK(false);
+  return 0;
 }
 
 class TestNetwork {
@@ -84,6 +111,8 @@ class TestNetwork {
     }
   }
 
+  // Nobody can connect to it.
+  void dial_out(NodeId id) { members_[id].address = kDialsOut; }
   std::unique_ptr<Transport> start(NodeId id) { return start(id, options_); }
   std::unique_ptr<Transport> start(NodeId id, const TransportOptions& options) {
     if (zeromq_) return make_zeromq_transport(zeromq_options(id, options));

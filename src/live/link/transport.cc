@@ -11,6 +11,8 @@
 namespace tessera {
 namespace {
 
+constexpr Duration kRestWithin = std::chrono::seconds(1);  // For the word to leave.
+
 // Differs each time a process starts, which is all that is asked of it.
 std::uint64_t new_session() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -100,12 +102,43 @@ Refusals Transport::refusals() const {
   return links_.refusals();
 }
 
+void Transport::count_refusal(std::string_view word) {
+  const Lock lock(mutex_);
+  links_.refuse(word);
+}
+
 void Transport::set_members(std::span<const Member> members) {
   const Lock lock(mutex_);
   const std::vector<NodeId> ended = links_.set_members(members);
   to_hang_up_.insert(to_hang_up_.end(), ended.begin(), ended.end());
-  new_members_.emplace(members.begin(), members.end());
+  new_.members.emplace(members.begin(), members.end());
   rouse();
+}
+
+void Transport::want(std::span<const NodeId> peers) {
+  const Lock lock(mutex_);
+  links_.want(peers);
+  rouse();
+}
+
+void Transport::set_observers(std::span<const RosterObserver> observers) {
+  const Lock lock(mutex_);
+  new_.observers.emplace(observers.begin(), observers.end());
+  rouse();
+}
+
+void Transport::answer_with(std::function<std::string()> report) {
+  questions_.answer_with(std::move(report));
+}
+
+void Transport::set_guests(std::span<const std::string> keys) {
+  const Lock lock(mutex_);
+  new_.guests.emplace(keys.begin(), keys.end());
+  rouse();
+}
+
+void Transport::answer_knocks_with(Knocks::Reply reply) {
+  knocks_.answer_with(std::move(reply));
 }
 
 void Transport::close() {
@@ -144,18 +177,41 @@ void Transport::on_frame(NodeId from, std::string_view route, ByteSpan frame) {
   on_refused("not-a-member");
 }
 
+void Transport::on_question(std::size_t key, std::string_view route) {
+  if (!questions_.take(now(), key, route)) on_refused("asked-too-often");
+}
+
+void Transport::on_knock(std::string_view guest, std::string_view route, ByteSpan frame) {
+  if (!knocks_.take(now(), guest, route, frame)) on_refused("asked-too-often");
+}
+
 void Transport::on_disconnected(NodeId peer, std::string_view why) {
   Link* link = links_.find(peer);
   if (link == nullptr || !link->connected()) return;
-  carrier_->hang_up(peer, Duration(0));
+  hang_up(*link, Duration(0));
   link->disconnected(now(), why);
 }
 
 void Transport::apply_members() {
   for (NodeId id : to_hang_up_) carrier_->hang_up(id, Duration(0));
   to_hang_up_.clear();
-  if (new_members_) carrier_->set_members(*new_members_);
-  new_members_.reset();
+  if (new_.members) carrier_->set_members(*new_.members);
+  if (new_.observers) carrier_->set_observers(*new_.observers);
+  if (new_.guests) carrier_->set_guests(*new_.guests);
+  new_ = {};
+}
+
+// False where the connection is found to be gone.
+bool Transport::say(const Link& link, ByteSpan head, ByteSpan payload) {
+  if (!link.rides()) return carrier_->send(link.member().id, head, payload), true;
+  Bytes frame(head.begin(), head.end());
+  ByteWriter(frame).put_bytes(payload);
+  return carrier_->answer(link.route(), frame);
+}
+
+// The connection that we ride on is not ours to end.
+void Transport::hang_up(const Link& link, Duration linger) {
+  if (!link.rides()) carrier_->hang_up(link.member().id, linger);
 }
 
 void Transport::send_frames(Link& link, Instant now) {
@@ -163,28 +219,43 @@ void Transport::send_frames(Link& link, Instant now) {
     const Bytes head = encode_head(*frame);
     const Chunk* chunk = std::get_if<Chunk>(&*frame);
     const ByteSpan payload = chunk != nullptr ? chunk->payload : ByteSpan{};
-    carrier_->send(link.member().id, head, payload);
+    if (!say(link, head, payload)) {
+      link.disconnected(now, "its connection is gone, or full");
+      break;
+    }
     link.sent(head.size() + payload.size());
   }
   while (const std::optional<Answer> answer = link.next_answer()) {
     const Bytes bytes = encode(answer->frame);
-    carrier_->answer(answer->route, bytes);
+    if (answer->route == Link::kOurConnection)
+      carrier_->send(link.member().id, bytes, {});
+    else
+      carrier_->answer(answer->route, bytes);
     link.sent(bytes.size());
   }
 }
 
 void Transport::drive(Link& link, Instant now) {
-  const NodeId id = link.member().id;
   if (link.wants_hang_up(now)) {
-    carrier_->hang_up(id, Duration(0));
+    hang_up(link, Duration(0));
     link.disconnected(now, "no answer");
   }
   if (link.wants_connection(now)) {
-    carrier_->connect(id);
+    if (!link.rides()) carrier_->connect(link.member().id);
     link.connect(now);
   }
   send_frames(link, now);
   if (links_.tick(link, now)) change_news_ = true;
+}
+
+void Transport::rest_unused(Instant now) {
+  for (Link* link : links_.unused(now)) {
+    const Bytes word = encode(Rest{});
+    (void)say(*link, word, {});
+    link->sent(word.size());
+    hang_up(*link, kRestWithin);
+    link->resting(now);
+  }
 }
 
 void Transport::run() {
@@ -196,14 +267,19 @@ void Transport::run() {
       const Lock lock(mutex_);
       apply_members();
       more = carrier_->collect(*this);
+      rest_unused(now());
       for (auto& [id, link] : links_) drive(*link, now());
       if (stopping_) {
         for (auto& [id, link] : links_)
-          if (link->connected()) carrier_->hang_up(id, link->open() ? *stopping_ : Duration(0));
+          if (link->connected()) hang_up(*link, link->open() ? *stopping_ : Duration(0));
         return;
       }
     }
     news_.notify_all();
+    for (const Questions::Answer& answer : questions_.answer())
+      carrier_->answer(answer.route, answer.bytes);
+    for (const Questions::Answer& answer : knocks_.answer())
+      carrier_->answer(answer.route, answer.bytes);
   }
 }
 

@@ -15,16 +15,20 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "live/link/carrier.h"
 #include "live/link/clock.h"
+#include "live/link/knocks.h"
 #include "live/link/links.h"
+#include "live/link/questions.h"
 
 namespace tessera {
 
@@ -58,9 +62,25 @@ class Transport final : CarrierEvents {
   std::vector<PeerState> peers() const;  // By id.
   PeerState peer(NodeId id) const;
   Refusals refusals() const;
+  void count_refusal(std::string_view word);  // Of what came another way than by a link.
 
   // The roster has changed: links to new members are made, those to former ones closed.
   void set_members(std::span<const Member> members);
+
+  // Links to these peers are kept, those to others made when there is something to send and hung up
+  // politely when they have not been used for a while. Whoever links to us is let in anyway.
+  void want(std::span<const NodeId> peers);
+
+  // Who may ask how we are besides members.
+  void set_observers(std::span<const RosterObserver> observers);
+  // What they are answered. It is called on the transport's thread and may ask the transport; an
+  // empty one answers nobody, and has no predecessor still at work when this returns.
+  void answer_with(std::function<std::string()> report);
+
+  // The public keys of invitations: who has one may knock. Knocks are answered by `reply`, as
+  // questions are.
+  void set_guests(std::span<const std::string> keys);
+  void answer_knocks_with(Knocks::Reply reply);
 
   // Tells every peer that this is the end, waits at most options.linger for queues to empty, and
   // closes.
@@ -71,13 +91,18 @@ class Transport final : CarrierEvents {
 
   void on_answer(NodeId from, ByteSpan frame) override;
   void on_frame(NodeId from, std::string_view route, ByteSpan frame) override;
+  void on_question(std::size_t key, std::string_view route) override;
+  void on_knock(std::string_view guest, std::string_view route, ByteSpan frame) override;
   void on_disconnected(NodeId peer, std::string_view why) override;
   void on_refused(std::string_view word) override { links_.refuse(word); }
 
   void run();
   void apply_members();
   void drive(Link& link, Instant now);
+  void rest_unused(Instant now);
   void send_frames(Link& link, Instant now);
+  bool say(const Link& link, ByteSpan head, ByteSpan payload);
+  void hang_up(const Link& link, Duration linger);
   void stop(Duration linger);
   void rouse();
 
@@ -88,13 +113,19 @@ class Transport final : CarrierEvents {
   mutable std::mutex mutex_;
   std::condition_variable news_;
   Links links_;
-  std::optional<std::vector<Member>> new_members_;  // Of which the carrier has not been told.
+  struct {  // Of which the carrier has not been told.
+    std::optional<std::vector<Member>> members{};
+    std::optional<std::vector<RosterObserver>> observers{};
+    std::optional<std::vector<std::string>> guests{};
+  } new_;
   std::vector<NodeId> to_hang_up_;
   bool change_news_ = false;
   bool woken_ = false;
   std::optional<Duration> stopping_;  // How long what was sent may still take to leave.
 
   std::unique_ptr<Carrier> carrier_;
+  Questions questions_;
+  Knocks knocks_;
   std::thread thread_;
 };
 

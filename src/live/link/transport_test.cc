@@ -244,6 +244,23 @@ TEST_P(TransportTest, AMemberAddedLateJoinsAndARemovedOneIsShutOut) {
   }));
 }
 
+// Its process goes on, and has had chunks of us; the link that is made anew begins with the first.
+TEST_P(TransportTest, AMemberThatComesBackIntoTheRosterIsHeardAndHears) {
+  const auto net = network(2);
+  const std::vector<Member>& all = net->members();
+  auto a = net->start(0), b = net->start(1);
+  for (const std::size_t size : {5, 6, 7}) {
+    ASSERT_TRUE(a->send(1, random_message(size)));
+    ASSERT_TRUE(b->send(0, random_message(size)));
+    EXPECT_EQ(await_message(*b)->bytes, *random_message(size));
+    EXPECT_EQ(await_message(*a)->bytes, *random_message(size));
+    // What is not confirmed yet is told again to a peer that has forgotten it.
+    ASSERT_TRUE(await([&] { return b->peer(0).out.unconfirmed_bytes == 0; }));
+    a->set_members(std::vector<Member>{all[0]});
+    a->set_members(all);
+  }
+}
+
 TEST_P(TransportTest, ClosingIsBoundedHoweverMuchIsQueued) {
   TransportOptions options = quick();
   options.linger = 200ms;

@@ -42,25 +42,40 @@ Visitors::Limits visitor_limits() {
   return {.silent_max = std::clamp<std::size_t>(raise_descriptor_limit() / 4, 16, 1024)};
 }
 
+// Throws std::invalid_argument where the roster does not know us.
+const Member& self_of(const ZeroMqOptions& options) {
+  const auto self = std::ranges::find(options.members, options.self, &Member::id);
+  if (self == options.members.end())
+    throw std::invalid_argument(fmt::format("the roster has no member with id {}", options.self));
+  return *self;
+}
+
 class ZeroMqCarrier final : public Carrier {
  public:
   explicit ZeroMqCarrier(const ZeroMqOptions& options)
       : context_(context_of(options.link.io_threads)),
         door_(context_, options.keys, options.bind_address, visitor_limits()),
-        dials_(context_, options.keys, options.look_up, [this] { wake_up_.ring(); }) {
+        dials_(context_, dialling(options), options.look_up, [this] { wake_up_.ring(); }) {
     set_members(options.members);
+    set_observers(options.observers);
   }
 
   void set_members(std::span<const Member> members) override {
     door_.set_members(members);
     dials_.set_members(members);
   }
+  void set_observers(std::span<const RosterObserver> observers) override {
+    door_.set_observers(observers);
+  }
+  void set_guests(std::span<const std::string> keys) override { door_.set_guests(keys); }
   void connect(NodeId peer) override { dials_.connect(peer); }
   void hang_up(NodeId peer, Duration linger) override { dials_.hang_up(peer, linger); }
   void send(NodeId peer, ByteSpan head, ByteSpan payload) override {
     dials_.send(peer, head, payload);
   }
-  void answer(const std::string& route, ByteSpan frame) override { door_.answer(route, frame); }
+  bool answer(const std::string& route, ByteSpan frame) override {
+    return door_.answer(route, frame);
+  }
 
   void wait(Duration at_most) override {
     std::vector<zmq::pollitem_t> items = {{nullptr, wake_up_.descriptor(), ZMQ_POLLIN, 0}};
@@ -78,6 +93,13 @@ class ZeroMqCarrier final : public Carrier {
   void wake() override { wake_up_.ring(); }
 
  private:
+  // Who dials out is told everything on the connections it makes.
+  static Connection::Options dialling(const ZeroMqOptions& options) {
+    if (!self_of(options).dials_out()) return {.keys = options.keys};
+    return {.keys = options.keys,
+            .answer_bytes_max = kFrameBytesMax,
+            .answers_waiting_max = kFramesWaitingMax};
+  }
   static zmq::context_t context_of(int io_threads) {
     zmq::context_t context(io_threads);
     context.set(zmq::ctxopt::max_sockets, 16'384);  // Three per peer, where 1,023 is the default.
@@ -104,17 +126,16 @@ std::string default_bind_address(const std::string& address) {
 
 std::unique_ptr<Carrier> make_zeromq_carrier(const ZeroMqOptions& options) {
   ZeroMqOptions resolved = options;
-  const Member* self = nullptr;
-  for (const Member& member : options.members)
-    if (member.id == options.self) self = &member;
-  if (self == nullptr)
-    throw std::invalid_argument(fmt::format("the roster has no member with id {}", options.self));
+  const Member* const self = &self_of(options);
   if (self->public_key != options.keys.public_key)
     throw std::invalid_argument(
         fmt::format("our key is not the one the roster has for {}: use its key file, or give the "
                     "roster our public key",
                     self->name));
-  if (resolved.bind_address.empty()) resolved.bind_address = default_bind_address(self->address);
+  if (self->dials_out())
+    resolved.bind_address.clear();
+  else if (resolved.bind_address.empty())
+    resolved.bind_address = default_bind_address(self->address);
   return std::make_unique<ZeroMqCarrier>(resolved);
 }
 

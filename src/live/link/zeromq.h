@@ -9,7 +9,9 @@
 //                   failed handshake, or opened and dropped
 //   "multipart"     a message in several parts; ours have one. ZeroMQ joins the parts before we
 //                   see them; a connection whose message has no end is ended (visitors.h)
-//   "not-a-member"  a frame from a member that was removed while connected
+//   "not-a-member"  a frame from a member or observer that was removed while connected
+//   "observer"      an observer that said something else than its question
+//   "guest"         one who is invited that said something else than its knock
 //
 // Descriptors: the process's limit is raised as far as it may be, connections that have not said
 // anything take a quarter of it at most, and each member four; the oldest makes room (visitors.h).
@@ -30,8 +32,9 @@ struct ZeroMqOptions {
   NodeId self = 0;
   KeyPair keys{};
   std::vector<Member> members{};  // The roster, ourselves included.
+  std::vector<RosterObserver> observers{};
   // host:port. Empty takes the port of our roster address on every interface, or on the loopback
-  // alone when that is where the roster puts us.
+  // alone when that is where the roster puts us. Who dials out listens nowhere.
   std::string bind_address{};
   LookUp look_up = look_up_host;  // How names in the roster become numbers.
   TransportOptions link{};

@@ -36,7 +36,7 @@ void Dials::open(NodeId peer, const std::string& address) {
   const std::string name = fmt::format("connection-{}", connections_made_++);
   try {
     connections_[peer] =
-        std::make_unique<Connection>(context_, members_.at(peer), address, keys_, name);
+        std::make_unique<Connection>(context_, members_.at(peer), address, options_, name);
   } catch (const zmq::error_t&) {
     // Out of descriptors, or an address ZeroMQ cannot read. The link hears no answer, says so, and
     // tries again later.

@@ -21,8 +21,11 @@ namespace tessera {
 class Dials {
  public:
   // `wake` is called from any thread when a name was found.
-  Dials(zmq::context_t& context, KeyPair keys, LookUp look_up, std::function<void()> wake)
-      : context_(context), keys_(std::move(keys)), names_(std::move(look_up), std::move(wake)) {}
+  Dials(zmq::context_t& context, Connection::Options options, LookUp look_up,
+        std::function<void()> wake)
+      : context_(context),
+        options_(std::move(options)),
+        names_(std::move(look_up), std::move(wake)) {}
 
   void set_members(std::span<const Member> members);
   void connect(NodeId peer);
@@ -38,7 +41,7 @@ class Dials {
   void collect_answers(CarrierEvents& events);
 
   zmq::context_t& context_;
-  KeyPair keys_;
+  Connection::Options options_;
   std::map<NodeId, Member> members_;
   std::map<NodeId, std::unique_ptr<Connection>> connections_;
   std::uint64_t connections_made_ = 0;

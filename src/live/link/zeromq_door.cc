@@ -9,7 +9,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "live/link/knocks.h"
 #include "live/link/names.h"
+#include "live/link/questions.h"
 
 namespace tessera {
 namespace {
@@ -54,7 +56,7 @@ Door::Door(zmq::context_t& context, const KeyPair& keys, const std::string& addr
       visitors_(limits) {
   zap_.set(zmq::sockopt::linger, 0);
   zap_.bind(kZapEndpoint);
-  bind(address);
+  if (!address.empty()) bind(address);
 }
 
 // On every interface means IPv6 ones too, where the system has it.
@@ -74,8 +76,30 @@ void Door::bind(const std::string& address) {
 void Door::set_members(std::span<const Member> members) {
   id_of_key_.clear();
   for (const Member& member : members) id_of_key_[member.public_key] = member.id;
+  // What we say to those who dial out, a goodbye at last, goes by this socket.
+  const bool speaks = std::ranges::any_of(members, &Member::dials_out);
+  router_.set(zmq::sockopt::linger, speaks ? static_cast<int>(kLastWordMax.count()) : 0);
+  show_out_those_no_longer_in();
+}
+
+void Door::set_observers(std::span<const RosterObserver> observers) {
+  observers_.clear();
+  for (const RosterObserver& observer : observers) observers_.insert(observer.public_key);
+  show_out_those_no_longer_in();
+}
+
+void Door::set_guests(std::span<const std::string> keys) {
+  guests_ = {keys.begin(), keys.end()};
+  show_out_those_no_longer_in();
+}
+
+bool Door::may_enter(const std::string& key) const {
+  return id_of_key_.contains(key) || observers_.contains(key) || guests_.contains(key);
+}
+
+void Door::show_out_those_no_longer_in() {
   for (std::size_t key = 0; key < admitted_.size(); ++key)
-    if (!id_of_key_.contains(admitted_[key])) show_out(visitors_.take_all_of(key));
+    if (!may_enter(admitted_[key])) show_out(visitors_.take_all_of(key));
 }
 
 // ZeroMQ owns the descriptors and reports their end; it may have ended one and taken its number
@@ -86,10 +110,14 @@ void Door::show_out(std::span<const int> descriptors) {
     if (local_port(descriptor) == port_) ::shutdown(descriptor, SHUT_RDWR);
 }
 
-void Door::answer(const std::string& route, ByteSpan frame) {
-  // To a connection that is gone, or does not read, answers are dropped.
-  if (router_.send(zmq::buffer(route), zmq::send_flags::dontwait | zmq::send_flags::sndmore))
-    (void)router_.send(zmq::buffer(frame.data(), frame.size()), zmq::send_flags::dontwait);
+bool Door::answer(const std::string& route, ByteSpan frame) {
+  const auto more = zmq::send_flags::dontwait | zmq::send_flags::sndmore;
+  try {
+    return router_.send(zmq::buffer(route), more) &&
+           router_.send(zmq::buffer(frame.data(), frame.size()), zmq::send_flags::dontwait);
+  } catch (const zmq::error_t&) {
+    return false;  // The connection is gone.
+  }
 }
 
 void Door::watch(std::vector<zmq::pollitem_t>& items) {
@@ -122,17 +150,35 @@ bool Door::collect_frames(CarrierEvents& events) {
     const std::size_t key = std::stoul(parts.back().gets("User-Id"));
     const int descriptor = parts.back().get(ZMQ_SRCFD);
     visitors_.spoke(descriptor, key);
-    const auto member = id_of_key_.find(admitted_[key]);
-    if (member == id_of_key_.end()) {
-      events.on_refused("not-a-member");
-      show_out(visitors_.take_all_of(key));
-    } else if (parts.size() != 2) {
-      events.on_refused("multipart");
-    } else {
-      events.on_frame(member->second, text_in(parts[0]), bytes_in(parts[1]));
-    }
+    take(key, parts, events);
   }
   return true;
+}
+
+// An observer that says anything but its question is shown out, and so is a guest that does
+// anything but knock.
+void Door::take(std::size_t key, const std::vector<zmq::message_t>& parts, CarrierEvents& events) {
+  const auto member = id_of_key_.find(admitted_[key]);
+  const bool observes = observers_.contains(admitted_[key]);
+  const bool is_guest = member == id_of_key_.end() && !observes && guests_.contains(admitted_[key]);
+  if (is_guest && parts.size() == 2 && is_knock(bytes_in(parts[1]))) {
+    events.on_knock(admitted_[key], text_in(parts[0]), bytes_in(parts[1]));
+  } else if (is_guest) {
+    events.on_refused("guest");
+    show_out(visitors_.take_all_of(key));
+  } else if (member == id_of_key_.end() && !observes) {
+    events.on_refused("not-a-member");
+    show_out(visitors_.take_all_of(key));
+  } else if (parts.size() == 2 && is_question(bytes_in(parts[1]))) {
+    events.on_question(key, text_in(parts[0]));
+  } else if (observes) {
+    events.on_refused("observer");
+    show_out(visitors_.take_all_of(key));
+  } else if (parts.size() != 2) {
+    events.on_refused("multipart");
+  } else {
+    events.on_frame(member->second, text_in(parts[0]), bytes_in(parts[1]));
+  }
 }
 
 // ZeroMQ reports some failed handshakes and not others, but the end of every connection. One that
@@ -175,7 +221,7 @@ void Door::admit(std::vector<zmq::message_t> request, CarrierEvents& events) {
   std::string user;
   if (request.size() == 7 && text_in(request[5]) == "CURVE") {
     const std::string key = key_text(request[6]);
-    if (id_of_key_.contains(key)) user = std::to_string(number_of_key(key));
+    if (may_enter(key)) user = std::to_string(number_of_key(key));
   }
   if (user.empty()) {
     ++denied_;

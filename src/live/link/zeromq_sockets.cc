@@ -5,21 +5,20 @@
 namespace tessera {
 namespace {
 
-constexpr int kFramesWaitingMax = 16;  // Received by ZeroMQ and not yet by us, per connection.
-constexpr int kFrameBytesMax = static_cast<int>(kChunkBytesMax) + 4096;
+static_assert(kFrameBytesMax == kChunkBytesMax + 4096);
 // ZMQ_ZAP_ENFORCE_DOMAIN, which zmq.h hides among its drafts.
 constexpr int kZapEnforceDomain = 93;
 
 zmq::socket_t make_dealer(zmq::context_t& context, const Member& peer, const std::string& address,
-                          const KeyPair& keys) {
+                          const Connection::Options& options) {
   zmq::socket_t dealer(context, zmq::socket_type::dealer);
   dealer.set(zmq::sockopt::curve_serverkey, peer.public_key);
-  dealer.set(zmq::sockopt::curve_publickey, keys.public_key);
-  dealer.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  dealer.set(zmq::sockopt::curve_publickey, options.keys.public_key);
+  dealer.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
   dealer.set(zmq::sockopt::linger, 0);
   dealer.set(zmq::sockopt::sndhwm, 0);  // Bounded in bytes by Outbox instead.
-  dealer.set(zmq::sockopt::rcvhwm, kAnswersWaitingMax);
-  dealer.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
+  dealer.set(zmq::sockopt::rcvhwm, options.answers_waiting_max);
+  dealer.set(zmq::sockopt::maxmsgsize, options.answer_bytes_max);
   dealer.set(zmq::sockopt::reconnect_ivl, -1);  // Reconnecting is the link's business.
   dealer.set(zmq::sockopt::handshake_ivl, static_cast<int>(kHandshakeMax.count()));
   dealer.set(zmq::sockopt::ipv6, address.find('[') != std::string::npos);
@@ -52,7 +51,9 @@ zmq::socket_t make_router(zmq::context_t& context, const KeyPair& keys) {
   router.set(zmq::sockopt::linger, 0);
   router.set(zmq::sockopt::rcvhwm, kFramesWaitingMax);
   router.set(zmq::sockopt::sndhwm, kAnswersWaitingMax);
-  router.set(zmq::sockopt::maxmsgsize, std::int64_t{kFrameBytesMax});
+  router.set(zmq::sockopt::maxmsgsize, kFrameBytesMax);
+  // Says when there is no room, or nobody, instead of dropping in silence.
+  router.set(zmq::sockopt::router_mandatory, true);
   router.set(zmq::sockopt::handshake_ivl, static_cast<int>(kGuestHandshakeMax.count()));
   router.set(zmq::sockopt::backlog, 1024);
   return router;
@@ -82,8 +83,9 @@ std::optional<Monitor::Event> Monitor::next() {
 }
 
 Connection::Connection(zmq::context_t& context, const Member& peer, const std::string& address,
-                       const KeyPair& keys, const std::string& name)
-    : dealer(make_dealer(context, peer, address, keys)), monitor(context, dealer, kEndings, name) {
+                       const Options& options, const std::string& name)
+    : dealer(make_dealer(context, peer, address, options)),
+      monitor(context, dealer, kEndings, name) {
   dealer.connect("tcp://" + address);
 }
 

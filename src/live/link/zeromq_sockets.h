@@ -16,7 +16,14 @@
 
 namespace tessera {
 
-inline constexpr int kAnswersWaitingMax = 256;  // Acks for a peer that does not read them.
+// Acks for a peer that does not read them, and what we tell one that dials out: that is bounded by
+// its Outbox in bytes, and taken up again where this is not enough.
+inline constexpr int kAnswersWaitingMax = 512;
+inline constexpr std::int64_t kAnswerBytesMax = 4096;  // Of a peer, on a connection we made.
+inline constexpr int kFramesWaitingMax =
+    16;  // Received by ZeroMQ and not yet by us, per connection.
+inline constexpr std::int64_t kFrameBytesMax = (1 << 20) + 4096;  // A chunk with its head.
+inline constexpr std::chrono::milliseconds kLastWordMax(500);
 inline constexpr std::chrono::milliseconds kHandshakeMax(10'000);  // Of ours with a peer.
 // Of those who connect to us, who may be anyone: each costs a descriptor meanwhile.
 inline constexpr std::chrono::milliseconds kGuestHandshakeMax(2'000);
@@ -61,10 +68,15 @@ class Monitor {
 // A connection we made. A socket serves one connection only: when that breaks, both are thrown
 // away, so that nothing meant for the old one can reach the peer by the new one.
 struct Connection {
+  struct Options {
+    KeyPair keys{};  // Ours.
+    std::int64_t answer_bytes_max = kAnswerBytesMax;
+    int answers_waiting_max = 256;
+  };
   // `address` is the peer's in numbers: ZeroMQ looks names up on the thread that serves all
   // connections.
   Connection(zmq::context_t& context, const Member& peer, const std::string& address,
-             const KeyPair& keys, const std::string& name);
+             const Options& options, const std::string& name);
   zmq::socket_t dealer;
   Monitor monitor;
   bool answered = false;

@@ -24,7 +24,7 @@ TEST(ZeroMq, WithoutAHandlerForKeysNobodyGetsIn) {
   const std::string address = "127.0.0.1:" + std::to_string(free_port());
   router.bind("tcp://" + address);
   const Member target{.address = address, .public_key = keys.public_key};
-  Connection stranger(context, target, address, make_key_pair(), "stranger");
+  Connection stranger(context, target, address, {.keys = make_key_pair()}, "stranger");
   stranger.dealer.send(zmq::str_buffer("let me in"), zmq::send_flags::dontwait);
   std::optional<Monitor::Event> ended;
   EXPECT_TRUE(await([&] { return (ended = stranger.monitor.next()).has_value(); }));
@@ -52,7 +52,8 @@ TEST(ZeroMq, AMessageOfTooManyPartsIsNotWaitedFor) {
   const auto target = net.start(0);
   const ZeroMqOptions member = net.zeromq_options(1, net.options());
   zmq::context_t context;
-  Connection rascal(context, net.members()[0], net.members()[0].address, member.keys, "rascal");
+  Connection rascal(context, net.members()[0], net.members()[0].address, {.keys = member.keys},
+                    "rascal");
   const std::string mebibyte(1 << 20, 'x');
   zmq::message_t part(mebibyte);
   for (int i = 0; i < 512; ++i) {
