@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "base/output.h"
 #include "base/spec.h"
@@ -15,7 +17,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/stopwatch.h"
@@ -34,9 +35,9 @@ constexpr double kConnectionSecondsMax = 3;
 }  // namespace
 
 struct Watch::Server {
-  explicit Server(std::filesystem::path watched) : folder(std::move(watched)) {}
+  explicit Server(WatchSource watched) : source(std::move(watched)) {}
 
-  std::filesystem::path folder;
+  WatchSource source;
   int port = 0;
   httplib::Server http{};
   std::optional<ConnectionGuard> guard{};
@@ -47,14 +48,6 @@ struct Watch::Server {
   Stopwatch since_asked{};  // The last time a page asked for figures.
   bool asked = false, ending = false, served_the_end = false;
 
-  std::string figures(bool live) const {
-    const std::vector<std::string> folders = {folder.string()};
-    FoundRuns found = find_runs(folders);
-    if (found.runs.empty()) found.left_out.clear();  // The run has not written anything yet.
-    const PageOptions options{.title = folder.lexically_normal().filename().string(), .live = live};
-    return page_data(found, read_metrics(found.runs), options);
-  }
-
   // Another site's script could have its own name resolve to our address; its requests then carry
   // that name.
   bool is_for_us(const httplib::Request& request) const {
@@ -64,12 +57,16 @@ struct Watch::Server {
   }
 
   void send_page(httplib::Response& response) {
-    response.set_content(page_with(figures(true), true), "text/html; charset=utf-8");
+    response.set_content(source.page(), "text/html; charset=utf-8");
+  }
+
+  void send_metrics(httplib::Response& response) {
+    response.set_content(source.metrics(), "text/plain; version=0.0.4; charset=utf-8");
   }
 
   void send_figures(const httplib::Request& request, httplib::Response& response) {
     const std::unique_lock lock(mutex);
-    const std::string data = figures(!ending);
+    const std::string data = source.figures(!ending);
     const std::string tag = fmt::format("\"{:016x}\"", hash_bytes(bytes_of(data)));
     response.set_header("ETag", tag);
     response.set_header("Cache-Control", "no-store");
@@ -84,8 +81,8 @@ struct Watch::Server {
   }
 };
 
-Watch::Watch(std::uint16_t port, std::filesystem::path folder)
-    : server_(std::make_unique<Server>(std::move(folder))) {
+Watch::Watch(std::uint16_t port, WatchSource source)
+    : server_(std::make_unique<Server>(std::move(source))) {
   httplib::Server& http = server_->http;
   // A handful of requests a minute need no crowd of threads, and connections that stay open would
   // have to be waited for at the end.
@@ -107,6 +104,8 @@ Watch::Watch(std::uint16_t port, std::filesystem::path folder)
   http.Get("/data.json", [this](const auto& request, auto& response) {
     server_->send_figures(request, response);
   });
+  if (server_->source.metrics)
+    http.Get("/metrics", [this](const auto&, auto& response) { server_->send_metrics(response); });
   server_->port = port == 0                            ? http.bind_to_any_port(kLoopback)
                   : http.bind_to_port(kLoopback, port) ? port
                                                        : -1;
@@ -141,7 +140,7 @@ std::string Watch::address() const {
 
 struct Watch::Server {};
 
-Watch::Watch(std::uint16_t, std::filesystem::path) {
+Watch::Watch(std::uint16_t, WatchSource) {
   throw std::invalid_argument(
       "--watch: this build cannot serve pages; install libcpp-httplib-dev, configure again, and "
       "build");
@@ -155,7 +154,20 @@ std::string Watch::address() const {
 
 #endif
 
-std::unique_ptr<Watch> start_watch(const std::string& port, const std::filesystem::path& folder) {
+WatchSource watch_run(std::filesystem::path folder) {
+  const auto figures = [folder = std::move(folder)](bool live) {
+    const std::vector<std::string> folders = {folder.string()};
+    FoundRuns found = find_runs(folders);
+    if (found.runs.empty()) found.left_out.clear();  // The run has not written anything yet.
+    const PageOptions options{.title = folder.lexically_normal().filename().string(), .live = live};
+    return page_data(found, read_metrics(found.runs), options);
+  };
+  return {.page = [figures] { return page_with(figures(true), true); },
+          .figures = figures,
+          .metrics = {}};
+}
+
+std::unique_ptr<Watch> make_watch(const std::string& port, WatchSource source) {
   if (port.empty()) return nullptr;
   std::int64_t number = 0;
   if (port != "any") {
@@ -168,8 +180,12 @@ std::unique_ptr<Watch> start_watch(const std::string& port, const std::filesyste
       throw std::invalid_argument(
           fmt::format("--watch={}: a port is a number from 1 to 65535", port));
   }
-  auto watch = std::make_unique<Watch>(static_cast<std::uint16_t>(number), folder);
-  print_err("watch it at {} (from this machine only)\n", watch->address());
+  return std::make_unique<Watch>(static_cast<std::uint16_t>(number), std::move(source));
+}
+
+std::unique_ptr<Watch> start_watch(const std::string& port, WatchSource source) {
+  std::unique_ptr<Watch> watch = make_watch(port, std::move(source));
+  if (watch) print_err("watch it at {} (from this machine only)\n", watch->address());
   return watch;
 }
 

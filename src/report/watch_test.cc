@@ -29,10 +29,10 @@ namespace tessera {
 namespace {
 
 TEST(Watch, APortIsANumber) {
-  EXPECT_EQ(start_watch("", "runs/none"), nullptr);
-  EXPECT_THROW(start_watch("eighty", "runs/none"), std::invalid_argument);
-  EXPECT_THROW(start_watch("0", "runs/none"), std::invalid_argument);
-  EXPECT_THROW(start_watch("70000", "runs/none"), std::invalid_argument);
+  EXPECT_EQ(start_watch("", {}), nullptr);
+  EXPECT_THROW(start_watch("eighty", {}), std::invalid_argument);
+  EXPECT_THROW(start_watch("0", {}), std::invalid_argument);
+  EXPECT_THROW(start_watch("70000", {}), std::invalid_argument);
 }
 
 #if TESSERA_WITH_WATCH
@@ -43,7 +43,7 @@ TEST(Watch, ServesWhatTheFolderHoldsToThisMachineOnly) {
   const fs::path folder =
       fs::path(testing::TempDir()) / fmt::format("tessera_watch_test_{}", ::getpid());
   fs::remove_all(folder);
-  const auto watch = start_watch("any", folder);
+  const auto watch = start_watch("any", watch_run(folder));
   const auto port =
       static_cast<int>(parse_integer(watch->address().substr(watch->address().rfind(':') + 1)));
   httplib::Client browser("127.0.0.1", port);
@@ -75,7 +75,8 @@ TEST(Watch, ServesWhatTheFolderHoldsToThisMachineOnly) {
   // A name of someone else's that leads to our address.
   EXPECT_EQ(browser.Get("/", httplib::Headers{{"Host", "elsewhere.example"}})->status, 403);
   EXPECT_EQ(browser.Get("/config.toml")->status, 404);
-  EXPECT_THROW(start_watch(std::to_string(port), folder), std::invalid_argument);  // Taken.
+  EXPECT_THROW(start_watch(std::to_string(port), watch_run(folder)),
+               std::invalid_argument);  // Taken.
   fs::remove_all(folder);
 }
 
@@ -113,7 +114,7 @@ int port_of(const Watch& watch) {
 
 // Twenty connections that send next to nothing, for 15 s if they are let.
 TEST(Watch, SlowSendersBlockNeitherThePageNorTheEnd) {
-  auto watch = start_watch("any", "runs/none");
+  auto watch = start_watch("any", watch_run("runs/none"));
   std::vector<std::unique_ptr<SlowSender>> crowd;
   for (int i = 0; i < 20; ++i) crowd.push_back(std::make_unique<SlowSender>(port_of(*watch), 150));
   httplib::Client browser("127.0.0.1", port_of(*watch));

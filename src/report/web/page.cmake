@@ -1,4 +1,4 @@
-# Makes page_assets.cc from the files of this folder: the page in one file inside the program.
+# Makes page_assets.cc from the files of this folder: the pages, each in one file inside the program.
 set(web ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB page_sources CONFIGURE_DEPENDS ${web}/*.js ${web}/*.css ${web}/*.html)
 set(page_assets ${CMAKE_CURRENT_BINARY_DIR}/page_assets.cc)
@@ -12,4 +12,9 @@ if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   add_test(NAME report.ThePageInABrowser
            COMMAND ${web}/test/browser_test.sh $<TARGET_FILE:tessera> ${PROJECT_BINARY_DIR}/web-test)
   set_tests_properties(report.ThePageInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77)
+  if(TESSERA_LIVE)
+    add_test(NAME report.TheFleetInABrowser
+             COMMAND ${web}/test/browser_test.sh $<TARGET_FILE:tessera> ${PROJECT_BINARY_DIR}/web-test-fleet fleet)
+    set_tests_properties(report.TheFleetInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77)
+  endif()
 endif()

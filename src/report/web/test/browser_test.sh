@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The report's page in a real browser: browser_test.sh TESSERA WORK
+# A page in a real browser: browser_test.sh TESSERA WORK [fleet]
 #
-# Makes runs, has TESSERA report them, and drives Chromium through the page. WORK is a folder of the build. Leaves
+# Makes runs, has TESSERA report them, and drives Chromium through the page; or does so with live nodes and the page of
+# their fleet. WORK is a folder of the build. Leaves
 # screenshots there. Says "skipped" and exits with 77 where npm, Chromium or the network is missing.
 set -euo pipefail
 
-readonly tessera=$1 work=$2
+readonly tessera=$1 work=$2 page=${3:-report}
 here=$(cd "$(dirname "$0")" && pwd)
 readonly here chromium=${CHROMIUM:-chromium}
 
@@ -27,6 +28,7 @@ fi
 
 cd "$work"
 rm -rf samples shots && mkdir shots
+[[ $page != fleet ]] || exec node fleet_test.mjs "$tessera" "$(command -v "$chromium")"
 node samples.mjs samples/small
 node samples.mjs samples/large large
 exec node browser_test.mjs "$tessera" "$(command -v "$chromium")"
