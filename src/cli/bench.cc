@@ -21,6 +21,7 @@
 #if TESSERA_WITH_LIVE
 #include "live/link/transport_bench.h"
 #endif
+#include "learn/layers_bench.h"
 #include "math/math_bench.h"
 #include "math/simd.h"
 #include "run/simulation_bench.h"
@@ -37,7 +38,8 @@ struct Benchmark {
   void (*run)(Bench&) = nullptr;
 };
 
-void bench_backends(Bench& bench) {
+void bench_train(Bench& bench) {
+  bench_layers(bench);
   bool compared = false;
   for (const Backend& backend : backends()) {
     if (backend.bench) backend.bench(bench);
@@ -57,8 +59,8 @@ constexpr std::array kBenchmarks = {
     Benchmark{"network", "messages through every network, offered the way DivShare does",
               bench_networks},
     Benchmark{"simulator", "messages per second of DivShare under fifo and links", bench_simulator},
-    Benchmark{"train", "a training step beside stock LibTorch, one node or many at once",
-              bench_backends},
+    Benchmark{"train", "layers beside the core's best; a step beside stock LibTorch's",
+              bench_train},
 #if TESSERA_WITH_CUDA
     Benchmark{"gpu", "our kernels beside the GPU's peaks, a step of many nodes, an evaluation",
               bench_gpu},

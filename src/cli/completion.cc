@@ -1,115 +1,76 @@
-#include <fmt/format.h>
-
+// The shells' scripts ask the program what may come (cli/complete.h): they know how their shell
+// takes words apart, and nothing of commands.
 #include <array>
 
-#include "base/text.h"
 #include "cli/help.h"
 
 namespace tessera {
 namespace {
 
-// What a shell shows beside a word: the first clause, within single quotes.
-std::string note(std::string_view summary) {
-  std::string out;
-  for (const char c : summary.substr(0, summary.find_first_of("\n;")))
-    out += c == '\'' ? std::string("’") : std::string(1, c);
-  return out;
+// Bash begins a new word after "=" and ":", and wants what comes after the last of them.
+constexpr std::string_view kBash =
+    R"script(# Completion of tessera's commands, flags and values, for bash.
+_tessera() {
+  local line=${COMP_LINE:0:COMP_POINT} words=() typed before word
+  read -ra words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  typed=${words[-1]}
+  before=${typed%"${typed##*[$COMP_WORDBREAKS]}"}
+  COMPREPLY=()
+  while IFS=$'\t' read -r word _; do
+    COMPREPLY+=("${word#"$before"}")
+  done < <("${1/#\~/$HOME}" complete "${words[@]:1}" 2>/dev/null)
+  if [[ ${COMPREPLY[0]-} == *[=:+] || $typed == *:*=* ]]; then compopt -o nospace; fi
 }
+complete -o bashdefault -o default -F _tessera tessera
+)script";
 
-// In zsh's descriptions colons and brackets end something.
-std::string zsh_note(std::string_view summary) {
-  std::string out;
-  for (const char c : note(summary)) {
-    if (c == ':' || c == '[' || c == ']') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::string words_of(const std::vector<CommandHelp>& commands) {
-  std::string out;
-  for (const CommandHelp& command : commands) out += (out.empty() ? "" : " ") + command.name;
-  return out;
-}
-
-// Bash breaks words at "=", so that what follows it is completed as a file's name.
-std::string for_bash(const ProgramHelp& program) {
-  std::string cases;
-  for (const CommandHelp& command : program.commands) {
-    std::string flags = words_of(command.parts);
-    for (const FlagHelp& flag : command.flags)
-      flags += fmt::format(" {}{}", flag.name, flag.takes_value ? "=" : "");
-    cases += fmt::format("    {}) words='{}' ;;\n", command.name, trimmed(flags));
-  }
-  return fmt::format(R"(# Completion of tessera's commands and flags, for bash.
-_tessera() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} words=
-  case ${{COMP_WORDS[1]}} in
-{}  esac
-  if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '{} --help --version' -- "$word")
-  elif [[ $word == -* || $words == [a-z]* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$word")
-    [[ ${{COMPREPLY[0]:-}} == *= ]] && compopt -o nospace
-  fi
-}}
-complete -o default -F _tessera tessera
-)",
-                     cases, words_of(program.commands));
-}
-
-std::string for_zsh(const ProgramHelp& program) {
-  std::string commands, cases;
-  for (const CommandHelp& command : program.commands) {
-    commands += fmt::format("    '{}:{}'\n", command.name, zsh_note(command.summary));
-    cases += fmt::format("    {}) _arguments", command.name);
-    for (const FlagHelp& flag : command.flags)
-      cases += fmt::format(" \\\n      '{}{}[{}]{}'", flag.name, flag.takes_value ? "=" : "",
-                           zsh_note(flag.summary), flag.takes_value ? ":value:_files" : "");
-    if (!command.parts.empty())
-      cases += fmt::format(" \\\n      '1:part:({})'", words_of(command.parts));
-    cases += " \\\n      '*:file:_files' ;;\n";
-  }
-  return fmt::format(R"(#compdef tessera
-# Completion of tessera's commands and flags, for zsh.
-_tessera() {{
-  local -a commands=(
-{}  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
+constexpr std::string_view kZsh = R"script(#compdef tessera
+# Completion of tessera's commands, flags and values, for zsh.
+_tessera() {
+  local word note
+  local -a open open_notes whole whole_notes
+  while IFS=$'\t' read -r word note; do
+    if [[ $word == *[=:+] ]]; then
+      open+=("$word") open_notes+=("$word -- $note")
+    else
+      whole+=("$word") whole_notes+=("$word -- $note")
+    fi
+  done < <("${(Q)words[1]}" complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
+  if (( $#open + $#whole == 0 )); then
+    compset -P '*[=:]'
+    _files
     return
   fi
-  local command=$words[2]
-  shift words
-  (( CURRENT-- ))
-  case $command in
-{}  esac
-}}
-_tessera "$@"
-)",
-                     commands, cases);
+  (( $#open )) && compadd -l -S '' -d open_notes -a open
+  (( $#whole )) && compadd -l -d whole_notes -a whole
+  return 0
 }
+if [[ $funcstack[1] == _tessera ]]; then _tessera "$@"; else compdef _tessera tessera; fi
+)script";
 
-std::string for_fish(const ProgramHelp& program) {
-  std::string out = "# Completion of tessera's commands and flags, for fish.\n";
-  for (const CommandHelp& command : program.commands) {
-    out += fmt::format("complete -c tessera -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                       command.name, note(command.summary));
-    if (!command.parts.empty())
-      out += fmt::format("complete -c tessera -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
-                         command.name, words_of(command.parts));
-    for (const FlagHelp& flag : command.flags)
-      out += fmt::format(
-          "complete -c tessera -n '__fish_seen_subcommand_from {}' -l {} -d '{}'{}\n", command.name,
-          flag.name.substr(2), note(flag.summary), flag.takes_value ? " -r" : "");
-  }
-  return out;
-}
+constexpr std::string_view kFish =
+    R"script(# Completion of tessera's commands, flags and values, for fish.
+function __tessera_candidates
+    set -l words (commandline -opc) (commandline -ct)
+    set -l found (command $words[1] complete $words[2..-1] 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+        return
+    end
+    set -l before (string match -r '^.*[=:]' -- $words[-1])
+    set -l path (string replace -r '^.*[=:]' '' -- $words[-1])
+    for file in (__fish_complete_path $path)
+        printf '%s%s\n' "$before" $file
+    end
+end
+complete -c tessera -f -a '(__tessera_candidates)'
+)script";
 
 constexpr std::array kShells = {
-    Shell{"bash", "/usr/share/bash-completion/completions/tessera", for_bash},
-    Shell{"zsh", "/usr/share/zsh/vendor-completions/_tessera", for_zsh},
-    Shell{"fish", "/usr/share/fish/vendor_completions.d/tessera.fish", for_fish},
+    Shell{"bash", "/usr/share/bash-completion/completions/tessera", kBash},
+    Shell{"zsh", "/usr/share/zsh/vendor-completions/_tessera", kZsh},
+    Shell{"fish", "/usr/share/fish/vendor_completions.d/tessera.fish", kFish},
 };
 
 }  // namespace

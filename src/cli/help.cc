@@ -39,6 +39,8 @@ CommandHelp read_command(const CLI::App& parser) {
   return command;
 }
 
+}  // namespace
+
 ProgramHelp read_program(const CLI::App& parser) {
   ProgramHelp program{.version = parser.version(), .summary = parser.get_description()};
   program.summary.erase(0, program.summary.find(": ") + 2);
@@ -46,8 +48,6 @@ ProgramHelp read_program(const CLI::App& parser) {
     program.commands.push_back(read_command(*command));
   return program;
 }
-
-}  // namespace
 
 Action add_help(CLI::App& parser) {
   auto man = std::make_shared<bool>(false);
@@ -72,9 +72,8 @@ Action add_completion(CLI::App& parser) {
     names += fmt::format("\n  {:<5} goes to {}", shell.name, shell.summary);
   parser.add_option("shell", *chosen, "Which shell's:" + names)->required();
   parser.footer("Example:\n  source <(tessera completion bash)");
-  return [chosen, &parser](const std::string&) {
-    const Shell& shell = require_entry(shells(), "shell", *chosen);
-    print_out("{}", shell.completion(read_program(*parser.get_parent())));
+  return [chosen](const std::string&) {
+    print_out("{}", require_entry(shells(), "shell", *chosen).script);
     return 0;
   };
 }

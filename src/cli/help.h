@@ -1,11 +1,16 @@
-// The program's commands and flags as plain data, read off the parser: what the man page and the
-// shells' completions are made of, so that neither can disagree with --help.
+// The program's commands and flags as plain data, read off the parser: what the man page and what
+// shells complete are made of, so that neither can disagree with --help.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+// Its header takes longer to read than all of ours.
+namespace CLI {
+class App;
+}
 
 namespace tessera {
 
@@ -32,14 +37,16 @@ struct ProgramHelp {
   std::vector<CommandHelp> commands{};
 };
 
+ProgramHelp read_program(const CLI::App& parser);
+
 // The page for man(1), in roff.
 std::string man_page(const ProgramHelp& program);
 
-// A script that teaches a shell to complete the program's commands and flags.
+// A script that makes a shell ask the program what may come next.
 struct Shell {
   std::string_view name{};
   std::string_view summary{};  // Where the script belongs.
-  std::string (*completion)(const ProgramHelp& program) = nullptr;
+  std::string_view script{};
 };
 std::span<const Shell> shells();
 

@@ -30,7 +30,7 @@ Action add_inspect(CLI::App& parser) {
   const auto arguments = add_experiment_options(parser);
   parser.footer(
       "Examples:\n"
-      "  tessera inspect experiments/fashion/full.toml\n"
+      "  tessera inspect experiments/fashion.toml\n"
       "  tessera inspect --nodes=16 --data=synthetic --partition=dirichlet:alpha=0.1");
   return [arguments](const std::string&) { return inspect(read_plan(arguments->resolve())); };
 }

@@ -1,4 +1,5 @@
-// `tessera keygen NAME`: the key pair by which a node is known to the others.
+// `tessera keygen NAME`: the key pair by which a node is known to the others, or with --owner the
+// one by which a roster's owner is.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@
 #include "cli/command.h"
 #include "live/link/keys.h"
 #include "live/roster.h"
+#include "live/sign/signing.h"
 
 namespace tessera {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 struct KeygenArguments {
   std::string name{};
   std::string folder = ".";
+  bool owner = false;
 };
 
 // For its owner alone, as what goes into it. A folder that is there stays as it is.
@@ -37,7 +40,15 @@ int keygen(const KeygenArguments& arguments) {
     throw std::invalid_argument(fmt::format("keygen: '{}': {}", arguments.name, fault));
   make_folder(arguments.folder);
   const KeyFiles files = key_files(arguments.folder, arguments.name);
-  const KeyPair keys = or_throw<std::invalid_argument>(make_key_files(files), "keygen: ");
+  const KeyPair keys = arguments.owner ? make_signing_pair() : make_key_pair();
+  or_throw<std::invalid_argument>(write_key_files(files, keys), "keygen: ");
+  if (arguments.owner) {
+    print_out("{}  whoever has it says who is a member: keep it to yourself\n",
+              files.secret.string());
+    print_out("{}  the fleet's owner: {}\n", files.shared.string(), keys.public_key);
+    print_out("next: tessera roster sign ROSTER {}\n", files.secret.string());
+    return 0;
+  }
   print_out("{}  keep it on the node's machine, and to yourself\n", files.secret.string());
   print_out("{}  for the roster: {}\n", files.shared.string(), keys.public_key);
   print_out("next: tessera roster add ROSTER {} HOST:PORT {}\n", arguments.name,
@@ -49,12 +60,14 @@ int keygen(const KeygenArguments& arguments) {
 
 Action add_keygen(CLI::App& parser) {
   auto arguments = std::make_shared<KeygenArguments>();
-  parser.add_option("name", arguments->name, "The node's name")->required();
+  parser.add_option("name", arguments->name, "The node's name, or the fleet's")->required();
   parser.add_option("--dir", arguments->folder,
                     "Where the two files go; made if need be (default: here)");
+  parser.add_flag("--owner", arguments->owner, "A key to sign rosters with, rather than a node's");
   parser.footer(
       "Example:\n"
-      "  tessera keygen alice --dir=keys");
+      "  tessera keygen alice --dir=keys\n"
+      "  tessera keygen fleet --owner");
   return [arguments](const std::string&) { return keygen(*arguments); };
 }
 

@@ -23,7 +23,10 @@
 #include "cli/live_progress.h"
 #include "cli/live_restarts.h"
 #include "cli/sim_run.h"
+#include "live/log_line.h"
+#include "report/watch.h"
 #include "run/live_collect.h"
+#include "run/live_fleet_feed.h"
 #include "run/live_settings.h"
 #include "run/made.h"
 #include "run/plan.h"
@@ -39,15 +42,15 @@ constexpr double kStopSeconds = 20;  // After that, those that have not stopped 
 
 struct Arguments {
   std::shared_ptr<ExperimentArguments> experiment{};
-  std::string out{}, nemesis{};
+  std::string out{}, nemesis{}, watch{};
   std::uint32_t processes = 0;
-  ClusterOptions cluster{.checkpoint = "10s", .gather = "10s", .linger = "30s"};
+  ClusterOptions cluster{.checkpoint = "10s", .gather = "10s", .linger = "30s", .log = "text"};
   bool restart = false, resume = false, overwrite = false, quiet = false, collect = false;
   std::string command{};
 };
 
 // Until every node has ended; false when that was because of Ctrl-C.
-bool watch_over(Cluster& cluster, Nemesis& nemesis, const Arguments& arguments) {
+bool watch_over(LiveCluster& cluster, Nemesis& nemesis, const Arguments& arguments) {
   ClusterProgress progress(arguments.quiet);
   Restarts restarts(arguments.restart, arguments.quiet);
   Stopwatch since_interrupt;
@@ -130,6 +133,7 @@ void refuse_wrong_settings(const Plan& plan, const Arguments& arguments) {
   const ClusterOptions& cluster = arguments.cluster;
   TransportOptions link;
   apply_link_options(cluster.link, link);
+  (void)parse_log_form(cluster.log);
   if (!plan.faults.hostile().empty()) refuse_omniscient(plan.faults.attack());
   for (const std::string* time :
        {&cluster.checkpoint, &cluster.gather, &cluster.linger, &cluster.pace})
@@ -164,6 +168,14 @@ void clear(const fs::path& out, bool resume) {
   for (const char* name : {"nodes", "logs", "summary.json"}) fs::remove_all(out / name);
 }
 
+std::unique_ptr<Watch> start_page(const Arguments& arguments, LiveCluster& cluster) {
+  if (arguments.watch.empty()) return nullptr;
+  std::vector<fs::path> sockets;
+  for (const Child& child : cluster.children()) sockets.push_back(child.folder / "status.sock");
+  const std::string title = default_out(arguments).filename().string();
+  return start_watch(arguments.watch, watch_fleet(title, ask_sockets(std::move(sockets))));
+}
+
 int run(const Arguments& arguments) {
   const ExistingRun existing = existing_run(arguments.resume, arguments.overwrite);
   if (arguments.collect) return collect_only(arguments);
@@ -181,11 +193,12 @@ int run(const Arguments& arguments) {
   options.folder = out;
   options.absent = nemesis.absent();
   options.program = fs::read_symlink("/proc/self/exe");
-  Cluster cluster(plan, std::move(options));
+  LiveCluster cluster(plan, std::move(options));
   if (!arguments.quiet)
     print_err("{} live nodes into {}; tessera status {}\n", cluster.children().size(), out.string(),
               out.string());
   for (Child& child : cluster.children()) cluster.start(child);
+  const std::unique_ptr<Watch> page = start_page(arguments, cluster);
   if (!watch_over(cluster, nemesis, arguments)) {
     print_err("stopped; the same command with --resume continues it\n");
     return kInterrupted;
@@ -201,6 +214,28 @@ int run(const Arguments& arguments) {
                        out);
 }
 
+void add_cluster_options(CLI::App& parser, ClusterOptions& cluster) {
+  parser.add_option("--link", cluster.link, "What links are told, see: tessera node --help");
+  parser.add_option("--checkpoint", cluster.checkpoint, "Time between checkpoints (default: 10s)");
+  parser.add_option("--gather", cluster.gather,
+                    "How long nodes wait for the others before they begin (default: 10s)");
+  parser.add_option("--linger", cluster.linger,
+                    "How long nodes that have finished stay for the others (default: 30s)");
+  parser.add_option("--log", cluster.log,
+                    "How logs/ are written: text, or json, an object a line (default: text)");
+  parser.add_option("--pace", cluster.pace,
+                    "Training takes at least this long, to stand in for slower machines");
+  parser.add_option("--skipped", cluster.skipped,
+                    "The part of its rounds a node may skip and still have finished (default: 0.1; "
+                    "with --nemesis: 1)");
+  parser.add_option("--prefix", cluster.prefix,
+                    "Put before every node's command, such as 'ip netns exec peer-{id}'");
+  parser.add_option("--host", cluster.host,
+                    "Where every node is reached, such as 10.0.0.{id} (default: 127.0.0.1)");
+  parser.add_flag("--record", cluster.record,
+                  "Write every node's events to logs/*.events, a file per start");
+}
+
 }  // namespace
 
 Action add_launch(CLI::App& parser) {
@@ -212,40 +247,27 @@ Action add_launch(CLI::App& parser) {
       "of them alone, 130 stopped by Ctrl-C with checkpoints.\n\n"
       "Examples:\n"
       "  tessera launch experiments/toy.toml --processes=8 --out=runs/live\n"
-      "  tessera launch experiments/fashion/jwins.toml --processes=8 --restart");
+      "  tessera launch experiments/fashion.toml --processes=8 --restart");
   parser
       .add_option("--processes", arguments->processes,
                   "How many nodes, a process each; the same as --nodes")
       ->check(CLI::Range(std::uint32_t{1}, kProcessesMax));
   parser.add_option("--out", arguments->out,
                     "The run's folder (default: runs/, the experiment's name and -live)");
-  parser.add_option("--link", arguments->cluster.link,
-                    "What links are told, see: tessera node --help");
-  parser.add_option("--checkpoint", arguments->cluster.checkpoint,
-                    "Time between checkpoints (default: 10s)");
-  parser.add_option("--gather", arguments->cluster.gather,
-                    "How long nodes wait for the others before they begin (default: 10s)");
-  parser.add_option("--linger", arguments->cluster.linger,
-                    "How long nodes that have finished stay for the others (default: 30s)");
-  parser.add_option("--pace", arguments->cluster.pace,
-                    "Training takes at least this long, to stand in for slower machines");
-  parser.add_option("--skipped", arguments->cluster.skipped,
-                    "The part of its rounds a node may skip and still have finished (default: 0.1; "
-                    "with --nemesis: 1)");
-  parser.add_option("--prefix", arguments->cluster.prefix,
-                    "Put before every node's command, such as 'ip netns exec peer-{id}'");
-  parser.add_option("--host", arguments->cluster.host,
-                    "Where every node is reached, such as 10.0.0.{id} (default: 127.0.0.1)");
-  parser.add_option("--nemesis", arguments->nemesis,
-                    "Disturb: for=2min,every=1s,seed=1 kills, stops and restarts random nodes, "
-                    "full=5s fills their disks, absent=1 adds a member that nobody can find; with "
-                    "--restart");
+  add_cluster_options(parser, arguments->cluster);
+  parser.add_option(
+      "--nemesis", arguments->nemesis,
+      "Disturb: for=2min,after=5s,every=1s,seed=1 kills, stops and restarts random nodes, "
+      "full=5s fills their disks, absent=1 adds a member that nobody can find; with "
+      "--restart");
   parser.add_flag("--restart", arguments->restart,
                   "Start nodes that die again; given up after 5 failures without a new checkpoint");
-  parser.add_flag("--record", arguments->cluster.record,
-                  "Write every node's events to logs/*.events, a file per start");
+  parser.add_flag("--watch{any}", arguments->watch,
+                  "Show the nodes in a browser on this machine while they run; --watch=PORT takes "
+                  "that port");
   parser.add_flag("--collect", arguments->collect,
-                  "Start nothing: put together what nodes that ran elsewhere left in --out/nodes");
+                  "Start nothing: put together what nodes that ran elsewhere left in --out/nodes, "
+                  "however far they came");
   parser.add_flag("--resume", arguments->resume, "Continue the run in --out");
   parser.add_flag("--overwrite", arguments->overwrite, "Throw the run in --out away");
   parser.add_flag("--quiet", arguments->quiet, "No progress; the summary only");

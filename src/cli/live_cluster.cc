@@ -69,7 +69,7 @@ void add_absent(Roster& roster, std::uint32_t count) {
 
 }  // namespace
 
-Cluster::Cluster(const Plan& plan, ClusterOptions options)
+LiveCluster::LiveCluster(const Plan& plan, ClusterOptions options)
     : options_(std::move(options)), secrets_(options_.folder / "keys") {
   fs::remove_all(secrets_);
   fs::create_directories(secrets_);
@@ -80,7 +80,7 @@ Cluster::Cluster(const Plan& plan, ClusterOptions options)
   make_settings(plan);
 }
 
-void Cluster::make_settings(const Plan& plan) {
+void LiveCluster::make_settings(const Plan& plan) {
   const std::vector<int> ports = free_ports(plan.nodes);
   const std::span<const NodeId> hostile = plan.faults.hostile();
   Roster roster;
@@ -106,6 +106,7 @@ void Cluster::make_settings(const Plan& plan) {
                           .gather = options_.gather,
                           .linger = options_.linger,
                           .link = options_.link,
+                          .log = options_.log,
                           .pace = options_.pace,
                           .skipped = options_.skipped};
     if (child.hostile) settings.attack = plan.faults.attack().spec;
@@ -120,7 +121,7 @@ void Cluster::make_settings(const Plan& plan) {
   or_throw(roster.write(secrets_ / "roster.toml"));
 }
 
-Cluster::~Cluster() {
+LiveCluster::~LiveCluster() {
   signal_all(SIGKILL);
   for (const Child& child : children_)
     if (child.pid > 0) end_child(child.pid);
@@ -128,7 +129,7 @@ Cluster::~Cluster() {
   fs::remove_all(secrets_, ignored);
 }
 
-void Cluster::start(Child& child) {
+void LiveCluster::start(Child& child) {
   ChildCommand command{.log = child.log};
   for (const std::string_view word : split(options_.prefix, ' '))
     if (!word.empty()) command.words.push_back(with_id(word, child.id));
@@ -143,12 +144,12 @@ void Cluster::start(Child& child) {
   child.ended.reset();
 }
 
-void Cluster::signal_all(int signal) {
+void LiveCluster::signal_all(int signal) {
   for (const Child& child : children_)
     if (child.pid > 0) ::kill(child.pid, signal);
 }
 
-std::vector<Child*> Cluster::reap() {
+std::vector<Child*> LiveCluster::reap() {
   std::vector<Child*> ended;
   for (Child& child : children_) {
     if (child.pid == 0) continue;
@@ -161,7 +162,7 @@ std::vector<Child*> Cluster::reap() {
   return ended;
 }
 
-bool Cluster::any_running() const {
+bool LiveCluster::any_running() const {
   return std::any_of(children_.begin(), children_.end(),
                      [](const Child& child) { return child.pid > 0; });
 }

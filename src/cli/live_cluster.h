@@ -24,6 +24,7 @@ struct ClusterOptions {
   std::string linger{};
   std::string pace{};
   std::string skipped{};
+  std::string log{};
   // For nodes that are to live in network namespaces or containers: what to put before each one's
   // command, and the host it is reached at; "{id}" stands for its number.
   std::string prefix{};
@@ -41,14 +42,14 @@ struct Child {
   std::optional<int> ended{};  // Its exit code, or 128 and the signal that ended it.
 };
 
-class Cluster {
+class LiveCluster {
  public:
   // Makes keys, a roster with free ports, and the settings of every node. Throws
   // std::runtime_error when it cannot.
-  Cluster(const Plan& plan, ClusterOptions options);
-  ~Cluster();  // Kills what still runs and removes the keys.
-  Cluster(const Cluster&) = delete;
-  Cluster& operator=(const Cluster&) = delete;
+  LiveCluster(const Plan& plan, ClusterOptions options);
+  ~LiveCluster();  // Kills what still runs and removes the keys.
+  LiveCluster(const LiveCluster&) = delete;
+  LiveCluster& operator=(const LiveCluster&) = delete;
 
   std::vector<Child>& children() { return children_; }
   // Throws std::runtime_error when there can be no log or no process.

@@ -27,16 +27,17 @@ Nemesis::Nemesis(std::string_view line) {
   if (line.empty()) return;
   Options options(parse_spec(fmt::format("nemesis:{}", line)));
   for_s_ = to_seconds(options.duration("for", std::chrono::minutes(2)));
-  every_s_ = to_seconds(options.duration("every", std::chrono::seconds(1)));
+  const Duration every = options.duration("every", std::chrono::seconds(1));
+  every_s_ = to_seconds(every);
+  next_at_ = to_seconds(options.duration("after", every));
   frozen_s_ = to_seconds(options.duration("frozen", std::chrono::seconds(3)));
   full_s_ = to_seconds(options.duration("full", Duration::zero()));
   absent_ = static_cast<std::uint32_t>(options.integer("absent", 0, between(0, 100)));
   random_ = Random(static_cast<std::uint64_t>(options.integer("seed", 1, at_least(0))));
   options.done();
-  next_at_ = every_s_;
 }
 
-void Nemesis::act(Cluster& cluster) {
+void Nemesis::act(LiveCluster& cluster) {
   const double now = watch_.seconds();
   relieve(cluster, now);
   if (now >= for_s_ || now < next_at_) return;
@@ -44,7 +45,7 @@ void Nemesis::act(Cluster& cluster) {
   strike(cluster.children()[random_.below(cluster.children().size())]);
 }
 
-void Nemesis::relieve(Cluster& cluster, double now) {
+void Nemesis::relieve(LiveCluster& cluster, double now) {
   const auto is_over = [&](std::map<std::string, double>& until, const Child& child) {
     const auto found = until.find(child.name);
     if (found == until.end() || (now < found->second && now < for_s_)) return false;

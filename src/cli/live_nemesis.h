@@ -18,18 +18,18 @@ namespace tessera {
 
 class Nemesis {
  public:
-  // "for=2min,every=1s,frozen=3s,full=5s,absent=1,seed=1"; an empty line does nothing. Throws
-  // std::invalid_argument.
+  // "for=2min,after=5s,every=1s,frozen=3s,full=5s,absent=1,seed=1"; an empty line does nothing.
+  // Throws std::invalid_argument.
   explicit Nemesis(std::string_view line);
 
   // Members to add to the roster that are not there and whose names nobody knows.
   std::uint32_t absent() const { return absent_; }
-  void act(Cluster& cluster);  // To be called often.
-  void report() const;         // What it did, in one line.
+  void act(LiveCluster& cluster);  // To be called often.
+  void report() const;             // What it did, in one line.
 
  private:
   void strike(Child& child);
-  void relieve(Cluster& cluster, double now);
+  void relieve(LiveCluster& cluster, double now);
 
   double for_s_ = 0, every_s_ = 1, frozen_s_ = 3;
   double full_s_ = 0;  // 0: disks are never full.

@@ -191,6 +191,12 @@ TEST_F(LiveNodeProcess, OwnDataGivesTheSameBitsSimulatedAndLive) {
   EXPECT_GT(figure("sim", "accuracy").get<double>(), 0.5);
   EXPECT_TRUE(figure("live", "node_accuracy")[3].is_null());  // It has nothing to be tested on.
   EXPECT_NE(read_text_file(root_ / "live/logs/n03.log")->find("only passes on"), std::string::npos);
+  std::string weighed = lines;
+  weighed.replace(weighed.find("rounds=6"), 8, "rounds=6,weights=samples");
+  ASSERT_EQ(tessera("sim" + weighed + "--out=sim2"), 0) << said();
+  ASSERT_EQ(tessera("launch" + weighed + "--out=live2"), 0) << said();
+  EXPECT_EQ(figure("sim2", "model_digest"), figure("live2", "model_digest"));
+  EXPECT_NE(figure("sim2", "model_digest"), figure("sim", "model_digest"));
 }
 
 TEST_F(LiveNodeProcess, ACheckpointInAnothersFolderIsRefusedByName) {

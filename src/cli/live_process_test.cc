@@ -180,7 +180,7 @@ TEST_P(LiveFashionMnist, EndsInTheSimulatorsBits) {
   if (!fs::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
   expect_same_digest(
-      fmt::format("{}/experiments/fashion/{}.toml --nodes=8 --protocol=dpsgd:rounds=4 "
+      fmt::format("{}/experiments/fashion_sharings.toml:{} --nodes=8 --protocol=dpsgd:rounds=4 "
                   "--evaluate=every=2,samples=200",
                   TESSERA_SOURCE_DIR, GetParam()));
 }
@@ -226,14 +226,17 @@ TEST_F(LiveProcess, NobodyIsLeftBehindByTheNemesis) {
   }
 }
 
+// It begins when all have saved themselves: where most nodes have not, those who have take
+// themselves for leftovers of an earlier run.
 TEST_F(LiveProcess, FullDisksLoseNothing) {
-  ASSERT_EQ(tessera(fmt::format(
-                "launch --nodes=6 --model=quadratic:dimension=3000 --evaluate=every=20 {} "
-                "--protocol=dpsgd:rounds=120,patience=1s --pace=20ms --gather=2s "
-                "--checkpoint=100ms --faults=hostile=1,attack=nan --linger=1s --restart "
-                "--nemesis=for=3s,every=100ms,frozen=200ms,full=400ms --quiet --out={}",
-                quick_, out("live"))),
-            0)
+  ASSERT_EQ(
+      tessera(fmt::format(
+          "launch --nodes=6 --model=quadratic:dimension=3000 --evaluate=every=20 {} "
+          "--protocol=dpsgd:rounds=180,patience=1s --pace=20ms --gather=2s "
+          "--checkpoint=100ms --faults=hostile=1,attack=nan --linger=1s --restart "
+          "--nemesis=for=5s,after=2500ms,every=100ms,frozen=200ms,full=400ms --quiet --out={}",
+          quick_, out("live"))),
+      0)
       << said("err");
   std::string logs;
   for (int id = 0; id < 6; ++id)
@@ -333,7 +336,7 @@ TEST_F(LiveProcess, AHangUpThatIsIgnoredStopsNothing) {
 
 TEST_F(LiveProcess, WithoutALogANodeIsNotStarted) {
   const Plan plan = read_live_plan({.nodes = "2", .topology = "ring"});
-  Cluster cluster(plan, {.folder = root_ / "cluster", .program = "/bin/true"});
+  LiveCluster cluster(plan, {.folder = root_ / "cluster", .program = "/bin/true"});
   Child& child = cluster.children().front();
   child.log = root_;
   try {
@@ -366,6 +369,30 @@ TEST_F(LiveProcess, ARecordThatIsDamagedIsNamed) {
     EXPECT_TRUE(std::string(error.what()).starts_with((root_ / "metrics.jsonl").string()))
         << error.what();
   }
+}
+
+// Nodes that were stopped have no summary, and one whose machine is gone may have left nothing.
+TEST_F(LiveProcess, WhatStoppedAndLostNodesLeftIsCollected) {
+  ASSERT_EQ(tessera("launch --processes=4 --model=quadratic:dimension=100 --topology=ring "
+                    "--protocol=dpsgd:rounds=20 --evaluate=every=5 --quiet --out=" +
+                    out("live")),
+            0)
+      << said("err");
+  for (const char* file : {"n01/summary.json", "n01/model.bin", "n02/metrics.jsonl"})
+    ASSERT_TRUE(fs::remove(root_ / "live/nodes" / file)) << file;
+  EXPECT_EQ(tessera("launch --collect --out=" + out("live")), 3);
+  EXPECT_NE(
+      said("err").find("n02: it left no row; n01: it has not ended, and was last tested after "
+                       "round 20"),
+      std::string::npos)
+      << said("err");
+  EXPECT_NE(said("out").find("4 live nodes"), std::string::npos) << said("out");
+  const auto summary = nlohmann::json::parse(*read_text_file(root_ / "live" / "summary.json"));
+  EXPECT_NE(summary["shortfall"].get<std::string>().find("n02"), std::string::npos);
+  for (const char* name : {"n00", "n01", "n03"})
+    fs::remove(root_ / "live/nodes" / name / "metrics.jsonl");
+  EXPECT_EQ(tessera("launch --collect --out=" + out("live")), 1);
+  EXPECT_NE(said("err").find("none of the 4 nodes left a row"), std::string::npos) << said("err");
 }
 
 TEST_F(LiveProcess, WrongSettingsAreAnsweredBeforeAnythingStarts) {

@@ -38,7 +38,7 @@ std::string how_it_ended(const Child& child) {
 
 }  // namespace
 
-void Restarts::take(Cluster& cluster, Child& child) {
+void Restarts::take(LiveCluster& cluster, Child& child) {
   if (*child.ended == 0 || *child.ended == kWorkNotDone) return;
   const std::string why = how_it_ended(child);
   if (child.hostile && !was_killed(child))
@@ -50,7 +50,7 @@ void Restarts::take(Cluster& cluster, Child& child) {
   start_at_[child.id] = watch_.seconds() + pause;
 }
 
-void Restarts::start_those_due(Cluster& cluster) {
+void Restarts::start_those_due(LiveCluster& cluster) {
   for (Child& child : cluster.children()) {
     const auto due = start_at_.find(child.id);
     if (due == start_at_.end() || watch_.seconds() < due->second) continue;

@@ -16,8 +16,8 @@ class Restarts {
   Restarts(bool allowed, bool quiet) : allowed_(allowed), quiet_(quiet) {}
 
   // One that has ended. Throws std::runtime_error when the cluster cannot go on.
-  void take(Cluster& cluster, Child& child);
-  void start_those_due(Cluster& cluster);
+  void take(LiveCluster& cluster, Child& child);
+  void start_those_due(LiveCluster& cluster);
   bool any_due() const { return !start_at_.empty(); }
   void forget() { start_at_.clear(); }
 

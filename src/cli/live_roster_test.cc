@@ -56,8 +56,35 @@ TEST_F(RosterCommands, FromKeysToARosterInAFewWords) {
 
   const Result<Roster> roster = Roster::read(root_ / "roster.toml");
   ASSERT_TRUE(roster);
-  EXPECT_EQ(roster->find("carol")->id, 2u);  // Bob had 1.
+  EXPECT_EQ(roster->find("carol")->id, 1u);  // Bob's place.
   EXPECT_EQ(tessera("roster check nowhere.toml"), 2);
+}
+
+TEST_F(RosterCommands, AnOwnerSignsWhatHasChanged) {
+  for (const char* arguments :
+       {"keygen alice", "keygen bob", "keygen new", "keygen fleet --owner", "keygen other --owner",
+        "roster add r.toml alice 10.0.0.1:5555 alice.pub",
+        "roster add r.toml bob 10.0.0.2:5555 bob.pub", "roster sign r.toml fleet.key"})
+    ASSERT_EQ(tessera(arguments), 0) << arguments << *read_text_file(root_ / "err");
+  EXPECT_EQ(tessera("roster check r.toml"), 0);
+  EXPECT_TRUE(said("out", "version 1"));
+  EXPECT_EQ(tessera("roster sign r.toml other.key"), 2);
+  EXPECT_EQ(tessera("roster sign r.toml alice.key"), 2);
+  EXPECT_TRUE(said("err", "does not hold an owner's private key"));
+
+  EXPECT_EQ(tessera("roster replace r.toml bob"), 2);
+  EXPECT_EQ(tessera("roster replace r.toml bob --key=new.pub"), 0);
+  EXPECT_TRUE(said("err", "tessera roster sign r.toml KEY"));
+  EXPECT_EQ(tessera("roster check r.toml"), 2);
+  EXPECT_EQ(tessera("roster replace r.toml bob --address=10.0.0.3:5555 --sign=fleet.key"), 0);
+  EXPECT_EQ(tessera("roster places r.toml 4 --sign=fleet.key"), 0);
+  const Result<Roster> roster = Roster::read(root_ / "r.toml");
+  ASSERT_TRUE(roster);
+  EXPECT_TRUE(roster->check_signature());
+  EXPECT_EQ(roster->version(), 3u);
+  EXPECT_EQ(roster->find("bob")->id, 1u);
+  EXPECT_EQ(roster->find("bob")->address, "10.0.0.3:5555");
+  EXPECT_EQ(roster->next_id(), 4u);
 }
 
 // As on a disk that is full: files can be made, and nothing written to them.

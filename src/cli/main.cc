@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <exception>
-#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -14,6 +13,8 @@
 
 #include "base/output.h"
 #include "cli/command.h"
+#include "cli/complete.h"
+#include "cli/failure.h"
 #include "cli/refusals.h"
 #include "cluster/door/door.h"
 
@@ -30,7 +31,11 @@ constexpr std::array kCommands = {
 #if TESSERA_WITH_LIVE
     Command{"launch", "Runs a network of nodes as processes on this machine", add_launch},
     Command{"node", "Runs one node as a live peer", add_node},
+    Command{"invite", "Makes a token for each machine that is to join a fleet", add_invite},
+    Command{"join", "Joins a fleet by a token, and runs this machine's node", add_join},
+    Command{"accept", "Lets those who joined by a token into the fleet", add_accept},
     Command{"status", "Asks running nodes how they are", add_status},
+    Command{"watch", "Shows a fleet on a page that follows it, for a browser here", add_watch},
     Command{"keygen", "Makes the key pair by which a live node is known", add_keygen},
     Command{"roster", "Adds members to the file that lists them, removes and checks them",
             add_roster},
@@ -40,7 +45,8 @@ constexpr std::array kCommands = {
             add_inspect},
     Command{"bench", "Times the kernels beside their references, in one run", add_bench},
     Command{"list", "Lists what can be chosen by name: codecs, wavelets, ...", add_list},
-    Command{"completion", "Writes what makes a shell complete commands and flags", add_completion},
+    Command{"completion", "Writes what makes a shell complete commands, flags and values",
+            add_completion},
     Command{"help", "Shows the commands", add_help},
 };
 
@@ -65,8 +71,10 @@ int show_help(const CLI::App& parser, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
-  refuse_unknown_command(argc, argv, kCommands);
-  refuse_empty_flags(argc, argv);
+  // No command of ours to a person: its words are another command's, and unfinished.
+  const bool completes = argc > 1 && argv[1] == std::string_view("complete");
+  if (!completes) refuse_unknown_command(argc, argv, kCommands);
+  if (!completes) refuse_empty_flags(argc, argv);
   CLI::App parser("tessera: decentralized learning that sends just what is needed", "tessera");
   parser.set_version_flag("--version", TESSERA_VERSION);
   parser.require_subcommand(1);
@@ -75,6 +83,7 @@ int run(int argc, char** argv) {
     CLI::App* sub = parser.add_subcommand(std::string(command.name), std::string(command.summary));
     actions.emplace_back(sub, command.add(*sub));
   }
+  if (completes) return print_candidates(read_program(parser), {argv + 2, argv + argc});
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -90,17 +99,11 @@ int run(int argc, char** argv) {
 int run_and_tell(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const std::invalid_argument& error) {
-    print_err("tessera: {}\n", error.what());
-    return 2;
-  } catch (const std::bad_alloc&) {
-    print_err(
-        "tessera: out of memory: fewer nodes, a smaller model, less data or fewer threads take "
-        "less\n");
-  } catch (const std::exception& error) {
-    print_err("tessera: {}\n", error.what());
+  } catch (const std::exception&) {
+    const Failure failure = failure_of(std::current_exception());
+    print_err("tessera: {}\n", failure.text);
+    return failure.code;
   }
-  return 1;
 }
 
 // What was asked for and could not be printed was not done.

@@ -29,11 +29,21 @@ std::string as_written(std::string_view text) {
   return fmt::format(".nf\n{}\n.fi\n", roff(text));
 }
 
+// A line of many options may end after any of their commas, without a hyphen.
+std::string breakable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == ',' && i + 1 < text.size() && text[i + 1] != ' ') out += "\\:";
+  }
+  return out;
+}
+
 // Paragraphs are filled; lines that are indented stay as they are.
 std::string paragraphs(std::string_view text) {
   std::string out;
   for (const std::string_view paragraph : split(text, '\n'))
-    out += paragraph.starts_with("  ") ? as_written(paragraph) : roff(paragraph) + "\n";
+    out += paragraph.starts_with("  ") ? as_written(paragraph) : breakable(roff(paragraph)) + "\n";
   return out;
 }
 
@@ -56,13 +66,20 @@ std::string entry(const FlagHelp& flag) {
                      flag.takes_value ? "=\\fIVALUE\\fR" : "", paragraphs(flag.summary));
 }
 
-std::string section(const CommandHelp& command) {
-  std::string out = fmt::format(".SS {}\n{}.\n.PP\n{}", roff(command.name), roff(command.summary),
-                                usage(command));
+std::string entries(const CommandHelp& command) {
+  std::string out;
   for (const FlagHelp& word : command.words) out += entry(word);
   for (const FlagHelp& flag : command.flags) out += entry(flag);
   for (const CommandHelp& part : command.parts)
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(part.name), roff(part.summary));
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}.\n.RS\n{}.RE\n", roff(part.name), roff(part.summary),
+                       entries(part));
+  return out;
+}
+
+std::string section(const CommandHelp& command) {
+  std::string out = fmt::format(".SS {}\n{}.\n.PP\n{}", roff(command.name), roff(command.summary),
+                                usage(command));
+  out += entries(command);
   if (!command.notes.empty()) out += ".PP\n" + as_written(command.notes);
   return out;
 }
@@ -73,6 +90,19 @@ constexpr std::string_view kEnd = R"(.SH EXIT STATUS
 .TP
 \fI/usr/share/tessera/experiments\fR
 One TOML file for each published figure or table, and small ones to begin with.
+.TP
+\fI/usr/share/tessera/get_data.sh\fR
+Fetches datasets into the layout the program reads.
+.TP
+\fI/usr/share/tessera/tessera.sbatch\fR
+One live node per task, for Slurm.
+.TP
+\fI/usr/share/tessera/grafana.json\fR
+A dashboard of a fleet, to import.
+.TP
+\fI/usr/lib/systemd/system/tessera@.service\fR, \fI/usr/share/tessera/drop\-ins\fR
+One live node as a service, with \fI/etc/tessera/NAME.toml\fR for its file and
+\fI/var/lib/tessera/NAME\fR for its records; what a node needs for GPUs and data in \fI/home\fR.
 .TP
 \fI/usr/share/doc/tessera\fR
 The algorithms, the wire format, how to deploy, and examples.
@@ -86,6 +116,7 @@ std::string man_page(const ProgramHelp& program) {
   std::string out = fmt::format(
       ".\\\" Written by `tessera help \\-\\-man` from what \\-\\-help says.\n"
       ".TH TESSERA 1 \"\" \"tessera {}\" \"User Commands\"\n"
+      ".ad l\n"
       ".SH NAME\ntessera \\- {}\n.SH SYNOPSIS\n",
       roff(program.version), roff(program.summary));
   for (const CommandHelp& command : program.commands) out += usage(command);

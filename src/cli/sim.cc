@@ -116,7 +116,7 @@ Asked read_arguments(SimArguments& arguments) {
       !seed.empty() && !asked.seeds.empty())
     throw std::invalid_argument(fmt::format(
         "--seed={} is one run and --seeds={} are several: give one", seed, arguments.seeds));
-  if (arguments.sim.writes()) asked.watch = start_watch(arguments.watch, asked.out);
+  if (arguments.sim.writes()) asked.watch = start_watch(arguments.watch, watch_run(asked.out));
   return asked;
 }
 
@@ -173,8 +173,9 @@ Action add_sim(CLI::App& parser) {
       "checkpoint.\nStarted by mpirun or srun as several processes, these carry it out "
       "together.\n\n"
       "Examples:\n"
-      "  tessera sim experiments/fashion/jwins.toml --out=runs/jwins\n"
-      "  tessera sim experiments/fashion/divshare.toml --watch\n"
+      "  tessera sim experiments/fashion.toml --sharing=jwins --out=runs/jwins\n"
+      "  tessera sim experiments/fashion_sharings.toml:choco        # one cell of a sweep\n"
+      "  tessera sim experiments/fashion_divshare.toml --watch\n"
       "  tessera sim experiments/toy.toml --seeds=90..94 --nodes=32 --out=runs/five");
   parser.add_option("--out", arguments->out,
                     "The run's folder (default: runs/ and the experiment's name)");

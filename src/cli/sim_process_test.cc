@@ -48,6 +48,26 @@ TEST_F(SimProcess, KilledAtAnyMomentItResumesToTheSameBits) {
   EXPECT_EQ(metrics("killed"), metrics("whole"));
 }
 
+// 200 models of 400 KB. The buffer in which a checkpoint is put together must not lie in memory
+// twice while it grows.
+TEST_F(SimProcess, ACheckpointTakesItsOwnSizeInMemory) {
+  if (TESSERA_SANITIZED) GTEST_SKIP() << "sanitizers have memory of their own";
+  const auto peak = [&](const char* run, const char* every) {
+    EXPECT_EQ(tessera(fmt::format("sim --nodes=80 --model=quadratic:dimension=100000 --threads=1 "
+                                  "--protocol=dpsgd:rounds=3 --evaluate=every=9 --quiet "
+                                  "--checkpoint-every={} --out={}",
+                                  every, out(run))),
+              0)
+        << said("err");
+    return nlohmann::json::parse(*read_text_file(root_ / run / "summary.json"))["peak_rss_bytes"]
+        .get<double>();
+  };
+  const double without = peak("without", "none"), with = peak("with", "2");
+  const auto bytes = static_cast<double>(fs::file_size(root_ / "with/checkpoint/2.bin"));
+  EXPECT_GT(bytes, 32e6);
+  EXPECT_LT(with - without, 1.5 * bytes);
+}
+
 TEST_F(SimProcess, CtrlCWritesACheckpointAndSaysHowToGoOn) {
   ASSERT_EQ(tessera(toy_ + "--out=" + out("whole")), 0) << said("err");
   int interrupted = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 #include <stdexcept>
 
 #include "base/output.h"
@@ -115,14 +116,16 @@ class StopSign {
 class Saver {
  public:
   // No folder: another rank writes, and this one hands in what it holds.
-  Saver(const SimulatedRun& run, RunFolder* folder, CheckpointEvery every)
-      : run_(run), folder_(folder), schedule_(every, run.simulation().rounds_done()) {}
+  Saver(const SimulatedRun& run, RunFolder* folder, const SimOptions& options)
+      : run_(run),
+        folder_(folder),
+        schedule_(options.checkpoint_every, run.simulation().rounds_done()),
+        ranks_(options.ranks ? options.ranks->count() : 1) {}
 
   void save() {
     const Stopwatch watch;
     const Round done = run_.simulation().rounds_done();
-    Bytes state;
-    state.reserve(bytes_before_);
+    Bytes state = with_room();
     run_.save(state);
     bytes_before_ = state.size();
     if (folder_) folder_->write_checkpoint(done, state);
@@ -148,9 +151,22 @@ class Saver {
   }
 
  private:
+  // A buffer that outgrows its room is copied, and lies in memory twice. Room is address space, and
+  // takes memory only as it is written to: the first state is less than what all ranks hold.
+  Bytes with_room() const {
+    Bytes state;
+    if (!folder_) return state;
+    try {
+      state.reserve(bytes_before_ ? bytes_before_ / 8 * 9 : ranks_ * peak_rss_bytes());
+    } catch (const std::bad_alloc&) {  // Where there is a limit, it grows as it did.
+    }
+    return state;
+  }
+
   const SimulatedRun& run_;
   RunFolder* folder_;
   CheckpointSchedule schedule_;
+  std::size_t ranks_;
   Stopwatch since_{};
   std::size_t bytes_before_ = 0;
 };
@@ -159,7 +175,7 @@ class Saver {
 std::optional<int> run_to_end(SimulatedRun& run, RunFolder* folder, const SimOptions& options) {
   const Simulation& simulation = run.simulation();
   StopSign stop_sign(run.plan().evaluate.by_time());
-  Saver saver(run, folder, options.checkpoint_every);
+  Saver saver(run, folder, options);
   bool kept = false;  // Nothing is saved after what is to be kept.
   const auto step = [&] {
     if (options.keep && !kept && run.about_to_end()) saver.save(), kept = true;

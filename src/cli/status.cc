@@ -1,15 +1,17 @@
-// `tessera status`: what a running node says of itself.
-#include <fmt/format.h>
-
+// `tessera status`: what running nodes say of themselves.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "base/output.h"
+#include "base/spec.h"
 #include "cli/command.h"
+#include "cli/fleet_place.h"
 #include "live/status_question.h"
+#include "run/live_fleet_text.h"
 
 namespace tessera {
 namespace {
@@ -17,32 +19,29 @@ namespace {
 namespace fs = std::filesystem;
 
 struct StatusArguments {
-  std::string place = ".";
-  bool json = false;
+  FleetPlace fleet{};
+  std::string patience = "2s";
+  bool all = false, json = false, prometheus = false;
 };
 
-// A node's socket, that of the folder it works in, or those of all nodes of a launched cluster.
-std::vector<fs::path> sockets_at(const fs::path& place) {
-  std::error_code ignored;
-  if (fs::is_socket(place, ignored)) return {place};
-  if (fs::is_socket(place / "status.sock", ignored)) return {place / "status.sock"};
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(place / "nodes", ignored))
-    if (fs::is_socket(entry.path() / "status.sock", ignored))
-      found.push_back(entry.path() / "status.sock");
-  std::sort(found.begin(), found.end());
-  if (found.empty())
-    throw std::runtime_error(fmt::format(
-        "no node is running in {}: name its folder, or its status.sock", place.string()));
-  return found;
+int show_fleet(const StatusArguments& arguments) {
+  const AskFleet ask = fleet_at(arguments.fleet);
+  const std::vector<FleetNode> nodes = judge(ask(parse_duration(arguments.patience)));
+  print_out("{}", arguments.json         ? to_json(nodes)
+                  : arguments.prometheus ? to_prometheus(nodes)
+                                         : to_text(nodes));
+  return std::ranges::none_of(nodes, &FleetNode::lost) ? 0 : 1;
 }
 
-int run_status(const StatusArguments& arguments) {
+int show_each(const StatusArguments& arguments) {
   int failed = 0;
-  const std::vector<fs::path> sockets = sockets_at(arguments.place);
+  const std::vector<fs::path> sockets = sockets_at(arguments.fleet.place);
+  const std::string_view format = arguments.json         ? "json"
+                                  : arguments.prometheus ? "prometheus"
+                                                         : "text";
   for (std::size_t i = 0; i < sockets.size(); ++i) {
-    const Result<std::string> answer = ask_status(sockets[i], arguments.json ? "json" : "text");
-    if (i > 0 && !arguments.json) print_out("\n");
+    const Result<std::string> answer = ask_status(sockets[i], format);
+    if (i > 0 && format == "text") print_out("\n");
     if (answer.ok())
       print_out("{}", *answer);
     else
@@ -51,17 +50,33 @@ int run_status(const StatusArguments& arguments) {
   return failed > 0 ? 1 : 0;
 }
 
+int run_status(const StatusArguments& arguments) {
+  if (arguments.json && arguments.prometheus)
+    throw std::invalid_argument("status: --json and --prometheus are two forms: give one");
+  const bool fleet = arguments.all || fs::is_regular_file(arguments.fleet.place);
+  return fleet ? show_fleet(arguments) : show_each(arguments);
+}
+
 }  // namespace
 
 Action add_status(CLI::App& parser) {
   auto arguments = std::make_shared<StatusArguments>();
-  parser.add_option("place", arguments->place,
-                    "A node's folder or socket, or a launched run's folder (default: here)");
-  parser.add_flag("--json", arguments->json, "For programs: one object per node");
+  parser.add_option("place", arguments->fleet.place,
+                    "A node's folder or socket, a launched run's folder, or a roster, whose "
+                    "members are asked over the network (default: here)");
+  parser.add_flag("--all", arguments->all, "One table of all nodes of a launched run");
+  parser.add_option("--key", arguments->fleet.key,
+                    "With a roster: the private key of a member or an observer");
+  parser.add_option("--patience", arguments->patience,
+                    "With a roster or --all: how long to wait for all together (default: 2s)");
+  parser.add_flag("--json", arguments->json,
+                  "For programs: one object per node; with a roster or --all, an array");
+  parser.add_flag("--prometheus", arguments->prometheus, "For Prometheus, as text");
   parser.footer(
       "Exit codes: 0 all asked have answered, 1 some have not, 2 asked wrongly.\n\n"
       "Examples:\n"
-      "  tessera status runs/live\n"
+      "  tessera status runs/live --all\n"
+      "  tessera status roster.toml --key=desk.key\n"
       "  tessera status --json /var/lib/tessera/alice");
   return [arguments](const std::string&) { return run_status(*arguments); };
 }

@@ -110,7 +110,7 @@ Action add_train(CLI::App& parser) {
                     "(TorchScript) where LibTorch is built in; several with commas");
   parser.footer(
       "Examples:\n"
-      "  tessera train experiments/fashion/full.toml --steps=500\n"
+      "  tessera train experiments/fashion.toml --steps=500\n"
       "  tessera train experiments/jwins/cifar10.toml --training=sgd:lr=0.05,batch=8 "
       "--export=model");
   return [arguments](const std::string&) { return train(*arguments); };
