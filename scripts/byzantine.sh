@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Attacks against rules of averaging: scripts/byzantine.sh [DIR] runs what is not there yet and prints the table.
 #
-# Every cell is experiments/byzantine/SHARING.toml with another attack and rule; the figure is the accuracy of the honest nodes,
+# Every cell is experiments/byzantine.toml:SHARING with another attack and rule; the figure is the accuracy of the honest nodes,
 # mean and deviation over seeds. DIR is where the runs go (default runs/byzantine). To run less of it:
 #
 #   SHARINGS=full ATTACKS="none alie" RULES="mean clipped" SEEDS=90 scripts/byzantine.sh
@@ -28,7 +28,7 @@ run_cell() {  # SHARING ATTACK RULE SEED
   local out=$dir/$1-$2-$3-$4 faults=hostile=4,attack=$2
   [[ -e $out/summary.json || -e $out/diverged ]] && return
   [[ $2 == none ]] && faults=none
-  if ! "$tessera" sim "experiments/byzantine/$1.toml" --seed="$4" --rule="${lines[$3]}" --faults="$faults" --out="$out" \
+  if ! "$tessera" sim "experiments/byzantine.toml:$1" --seed="$4" --rule="${lines[$3]}" --faults="$faults" --out="$out" \
     --threads=$((jobs_max > 1 ? 1 : 0)) "${flags[@]}" --overwrite >"$out.log" 2>&1; then
     grep -q diverged "$out.log" || { cat "$out.log" >&2; return 1; }
     touch "$out/diverged"

@@ -81,7 +81,7 @@ main() {
   if [[ ${NEMESIS_TOY:-} == 1 ]]; then
     lesson=("--model=quadratic:dimension=5000,lr=0.03" "--rule=clipped")
   else
-    lesson=(experiments/fashion/full.toml "--partition=iid" "--rule=clipped" "--data=fashion-mnist${DATA:+:dir=$DATA}")
+    lesson=(experiments/fashion.toml "--partition=iid" "--rule=clipped" "--data=fashion-mnist${DATA:+:dir=$DATA}")
   fi
   mkdir -p "$out"
   compare dpsgd --protocol="dpsgd:rounds=$rounds,patience=5s" --evaluate="every=$((rounds / 4)),$samples"

@@ -30,7 +30,7 @@ case $set in
   no-stragglers) line=(divshare/cifar10_stragglers stragglers=0 60%) ;;
   half-sent) line=(divshare/cifar10_half_sent half_sent=lost,half_sent=finished 60%) ;;
   movielens) line=(divshare/movielens_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter loss=2) ;;
-  laptop) line=(fashion/rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
+  laptop) line=(fashion_rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
   *)
     echo "results: choose one of jwins, few-bytes, budgets, async, no-stragglers, half-sent, mosaic, movielens, laptop" >&2
     exit 2 ;;
