@@ -90,12 +90,19 @@ const ValueCodec& value_codec(std::string_view name) {
   return *codec.values;
 }
 
+// Memory that is kept from call to call: fresh pages would cost as much as the encoding.
+Bytes& scratch() {
+  thread_local Bytes bytes;
+  bytes.clear();
+  return bytes;
+}
+
 py::bytes put_indices(const py::handle& array, std::uint32_t dimension, std::string_view codec) {
   const IndexSet set{.indices = indices_in(array, "indices"), .dimension = dimension};
   if (!is_valid(set))
     throw std::invalid_argument(
         fmt::format("indices must increase strictly and stay below the dimension, {}", dimension));
-  Bytes out;
+  Bytes& out = scratch();
   index_codec(codec).encode(set, out);
   return python_bytes(out);
 }
@@ -114,7 +121,7 @@ py::array_t<std::uint32_t> get_indices(std::string_view payload, std::uint32_t d
 }
 
 py::bytes put_values(const py::handle& array, std::string_view codec, std::uint64_t seed) {
-  Bytes out;
+  Bytes& out = scratch();
   value_codec(codec).encode(floats_in(array, "values"), Random(seed), out);
   return python_bytes(out);
 }

@@ -105,9 +105,10 @@ class PythonPeer {
   const char* end() {
     const py::gil_scoped_release without_gil;
     const RunEnd end = loop_->end();
-    return end == RunEnd::kFinished  ? "finished"
-           : end == RunEnd::kStopped ? "stopped"
-                                     : "fell short";
+    return end == RunEnd::kFinished                              ? "finished"
+           : end == RunEnd::kStopped || end == RunEnd::kNotBegun ? "stopped"
+           : end == RunEnd::kRemoved                             ? "removed"
+                                                                 : "fell short";
   }
   std::string shortfall() const { return loop_->shortfall(); }
   std::string status() const {

@@ -40,8 +40,8 @@ class OwnProtocol final : public Protocol {
   void on_start(Node& node) override { call(node, "on_start"); }
   void on_trained(Node& node) override { call(node, "on_trained"); }
   void on_wake(Node& node) override { call(node, "on_wake"); }
-  void on_share(Node& node, NodeId from, const Heading& heading, Share&& share) override {
-    call(node, "on_share", std::move(share), heading, from);
+  void on_share(Node& node, NodeId from, const Heading& heading, HeardShare share) override {
+    call(node, "on_share", Share(*share), heading, from);
   }
   void on_refused(Node& node, NodeId from, const Heading& heading) override {
     call(node, "on_refused", Share(), heading, from);

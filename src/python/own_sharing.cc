@@ -59,7 +59,7 @@ class OwnSharing final : public Sharing {
     return {std::move(share)};
   }
 
-  Result<Share> admit(Share share) const override {
+  Result<HeardShare> admit(HeardShare share) const override {
     return admit_for_averaging(std::move(share), dimension_);
   }
 

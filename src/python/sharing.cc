@@ -63,11 +63,11 @@ class PythonSharing {
   void merge(const py::handle& array, const std::vector<std::pair<float, std::string>>& others) {
     const auto model = floats_to_change(array, "model");
     of_this_size(model);
-    std::vector<Share> shares;
+    std::vector<HeardShare> shares;
     std::vector<Contribution> contributions;
     for (const auto& [weight, bytes] : others) shares.push_back(admitted(bytes));
     for (std::size_t i = 0; i < others.size(); ++i)
-      contributions.push_back({.weight = others[i].first, .share = &shares[i]});
+      contributions.push_back({.weight = others[i].first, .share = shares[i].get()});
     const py::gil_scoped_release without_gil;
     sharing_->merge(model, contributions);
   }
@@ -93,10 +93,11 @@ class PythonSharing {
   }
 
   // Bytes from a peer: refused by name, never believed.
-  Share admitted(const std::string& bytes) const {
+  HeardShare admitted(const std::string& bytes) const {
     Result<Message> message = decode(bytes_in(bytes));
     if (!message.ok()) throw std::invalid_argument("message: " + message.error().message);
-    Result<Share> share = sharing_->admit(std::move(message->share));
+    Result<HeardShare> share =
+        sharing_->admit(std::make_shared<const Share>(std::move(message->share)));
     if (!share.ok()) throw std::invalid_argument("message: " + share.error().message);
     return *std::move(share);
   }
