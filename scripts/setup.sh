@@ -6,6 +6,7 @@
 #   build  a compiler and what drives it        data   Fashion-MNIST, for the quick start
 #   core   the libraries of the preset core     torch  LibTorch, for the preset release
 #   test   what the tests need beside them      cluster  MPI, for one simulation on many machines
+#   arm64  what scripts/arm64.sh builds with, when it is named
 #
 # On Debian 12 this is one call of apt-get, through sudo where we are not root. Elsewhere it looks for
 # the same things, says which it did not find, and stops. TESSERA_SKIP_SETUP=1 takes your word for it.
@@ -35,6 +36,7 @@ core   libtomlplusplus-dev    header:toml++/toml.h
 core   libcli11-dev           header:CLI/CLI.hpp
 core   libzmq3-dev            header:zmq.h
 core   cppzmq-dev             header:zmq.hpp
+core   libsodium-dev          header:sodium.h
 core   libcpp-httplib-dev     header:httplib.h
 data   dataset-fashion-mnist  -
 test   ccache                 -
@@ -44,6 +46,9 @@ test   clang                  command:clang++
 test   libclang-rt-14-dev     -
 test   clang-format-14        command:clang-format-14
 test   lintian                -
+test   man-db                 command:man
+test   adduser                -
+test   systemd                -
 test   chromium               command:chromium
 test   npm                    command:npm
 test   python3-numpy          python:numpy
@@ -56,6 +61,8 @@ test   libopenmpi-dev         header:mpi.h
 test   openmpi-bin            command:mpirun
 test   slurm-wlm              -
 test   munge                  -
+arm64  g++-aarch64-linux-gnu  command:aarch64-linux-gnu-g++
+arm64  qemu-user-static       command:qemu-aarch64-static
 cluster libopenmpi-dev        header:mpi.h
 cluster openmpi-bin           command:mpirun
 torch  libtorch-dev           header:torch/csrc/api/include/torch/torch.h
@@ -139,8 +146,8 @@ look_elsewhere() {
 main() {
   local need
   for need in "$@"; do
-    if [[ ! $need =~ ^(build|core|data|test|torch)$ ]]; then
-      say "there is no need called '$need'. Known: build, core, data, test, torch."
+    if [[ ! $need =~ ^(build|core|data|test|torch|cluster|arm64)$ ]]; then
+      say "there is no need called '$need'. Known: build, core, data, test, torch, cluster, arm64."
       return 2
     fi
   done
