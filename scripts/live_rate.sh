@@ -34,6 +34,6 @@ measure toy-100k-full "${toy[@]}" --model=quadratic:dimension=100000
 measure toy-100k-jwins "${toy[@]}" --model=quadratic:dimension=100000 --sharing=jwins
 if "$program" list models 2>/dev/null | grep -q cnn28; then
   for recipe in full jwins choco; do
-    measure "fashion-$recipe" "experiments/fashion/$recipe.toml" --nodes=8 --protocol=dpsgd:rounds=20 --evaluate=every=20,samples=500
+    measure "fashion-$recipe" "experiments/fashion_sharings.toml:$recipe" --nodes=8 --protocol=dpsgd:rounds=20 --evaluate=every=20,samples=500
   done
 fi
