@@ -12,12 +12,12 @@ struct Layer {
 };
 
 constexpr std::array kLayers = {
-    Layer{"base", 0},   Layer{"math", 1},         Layer{"codec", 2},      Layer{"topology", 2},
-    Layer{"data", 2},   Layer{"sharing", 3},      Layer{"node", 4},       Layer{"protocol", 5},
-    Layer{"attack", 5}, Layer{"learn", 5},        Layer{"torch/door", 6}, Layer{"torch", 7},
-    Layer{"cuda", 6},   Layer{"sim", 6},          Layer{"live/link", 1},  Layer{"live", 6},
-    Layer{"report", 7}, Layer{"run", 8},          Layer{"cli", 9},        Layer{"python", 9},
-    Layer{"tidy", 9},   Layer{"cluster/door", 7}, Layer{"cluster", 8},
+    Layer{"base", 0},   Layer{"math", 1},    Layer{"codec", 2},        Layer{"topology", 2},
+    Layer{"data", 2},   Layer{"sharing", 3}, Layer{"node", 4},         Layer{"protocol", 5},
+    Layer{"attack", 5}, Layer{"learn", 5},   Layer{"torch/door", 6},   Layer{"torch", 7},
+    Layer{"cuda", 6},   Layer{"sim", 6},     Layer{"live/link", 1},    Layer{"live/sign", 1},
+    Layer{"live", 6},   Layer{"report", 7},  Layer{"run", 8},          Layer{"cli", 9},
+    Layer{"python", 9}, Layer{"tidy", 9},    Layer{"cluster/door", 7}, Layer{"cluster", 8},
 };
 
 // What stands between the brackets of tessera_folder(...), or nothing where there is no such call.

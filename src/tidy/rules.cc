@@ -69,9 +69,9 @@ void check_heavy_includes(const File& file, const Tree&, Report& report) {
     std::string_view prefix;
     std::string_view folder;
   };
-  constexpr std::array kOwned = {Owned{"<torch/", "torch"}, Owned{"<ATen/", "torch"},
-                                 Owned{"<c10/", "torch"}, Owned{"<zmq", "live/link"},
-                                 Owned{"<mpi.h", "cluster"}};
+  constexpr std::array kOwned = {Owned{"<torch/", "torch"},     Owned{"<ATen/", "torch"},
+                                 Owned{"<c10/", "torch"},       Owned{"<zmq", "live/link"},
+                                 Owned{"<sodium", "live/sign"}, Owned{"<mpi.h", "cluster"}};
   if (!file.is_cpp()) return;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
     for (const Owned& owned : kOwned)
@@ -271,7 +271,9 @@ void check_sentences(const File& file, const Tree&, Report& report) {
 constexpr std::array kRules = {
     Rule{"includes", "a folder includes itself and what its link line names", check_includes},
     Rule{"layers", "a folder's link line names lower layers only", check_link_lines},
-    Rule{"owned", "LibTorch is seen by torch/ only, ZeroMQ by live/link/, MPI by cluster/",
+    Rule{"owned",
+         "LibTorch is seen by torch/ only, ZeroMQ by live/link/, libsodium by live/sign/, MPI by "
+         "cluster/",
          check_heavy_includes},
     Rule{"clock", "no wall clock outside live/, the stopwatch and a summary's date", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},
