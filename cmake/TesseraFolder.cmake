@@ -69,6 +69,8 @@ function(tessera_folder folder)
     endif()
     if(FOLDER_ONE_PROCESS)
       add_test(NAME ${name} COMMAND ${name}_test)
+      # A cost in seconds has ctest begin with what takes long, so that nothing is waited for at the end.
+      set_tests_properties(${name} PROPERTIES COST 30)
     else()
       gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300)
     endif()

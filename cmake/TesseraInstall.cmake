@@ -70,5 +70,5 @@ if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
     -DHEADERS_DIR=${CMAKE_CURRENT_LIST_DIR}/header_check -DHEADERS=${headers}
     -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -DPREFIXES=${prefixes} -DWITH_TORCH=${TESSERA_TORCH}
     -P ${CMAKE_CURRENT_LIST_DIR}/install_check.cmake)
-  set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300)
+  set_tests_properties(install.ASmallProgramBuildsAgainstThePackage PROPERTIES LABELS install TIMEOUT 300 COST 40)
 endif()

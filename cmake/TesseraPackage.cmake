@@ -82,7 +82,7 @@ if(TESSERA_TESTS)
     add_test(NAME package.ThePythonModuleRuns COMMAND ${debian}/python_test.sh ${package_dir} ${Python3_EXECUTABLE})
     list(APPEND package_tests package.ThePythonModuleRuns)
   endif()
-  set_tests_properties(package.IsMade PROPERTIES FIXTURES_SETUP package WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(package.IsMade PROPERTIES FIXTURES_SETUP package WORKING_DIRECTORY ${PROJECT_BINARY_DIR} COST 50)
   set_tests_properties(${package_tests} PROPERTIES FIXTURES_REQUIRED package)
   set_tests_properties(package.IsMade package.TheServiceIsSound ${package_tests} PROPERTIES
     LABELS install TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^skipped: ")

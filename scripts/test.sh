@@ -18,7 +18,7 @@ readonly parts=(core release dev tsan fuzz style)
 readonly parts_by_default=(release dev tsan fuzz style)
 readonly logs=build/test-logs
 readonly threaded=(base learn sim live live/link)
-readonly fuzz_seconds_each=5
+readonly fuzz_seconds_each=4
 readonly failures_tried_again=5
 readonly never_tried_again='(Address|Thread|Leak)Sanitizer|runtime error:|SEGFAULT|Subprocess aborted|ILLEGAL|CHECK failed'
 tests_at_once=$(($(nproc) * 2))  # Tests of live nodes wait more than they work.
@@ -113,7 +113,8 @@ part_dev() {
   fi
   # Minutes under the sanitizers, for code that other tests run there as well: exact sums, long runs, and what tsan runs.
   run_ctest dev -E 'LearnWhatIsThereToLearn|LiveFashionMnist|LeftBehindByTheNemesis|FullDisks|NobodyCanFind|examples.(stragglers|sweep)|'\
-'Mpi.Killed|Mpi.ASignal|EqualsPyWavelets|IsExactForManyNodes|(SameBits|TheSame).*Threads|ClipTheWhole|ADivergedModel'
+'Mpi.Killed|Mpi.ASignal|LiveMembers.AreReplaced|MessagesDoNotTravelAllAtOnce|CheckpointsComeByTime|SweepProcess.Killed|SecondEigenvalue|'\
+'BaseGraph.IsExact|SimProcess.Threads|EqualsPyWavelets|IsExactForManyNodes|(SameBits|TheSame).*Threads|ClipTheWhole|ADivergedModel'
 }
 
 part_tsan() {

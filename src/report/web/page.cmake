@@ -11,10 +11,10 @@ target_sources(tessera_report PRIVATE ${page_assets})
 if(TESSERA_TESTS AND NOT TESSERA_SANITIZE)
   add_test(NAME report.ThePageInABrowser
            COMMAND ${web}/test/browser_test.sh $<TARGET_FILE:tessera> ${PROJECT_BINARY_DIR}/web-test)
-  set_tests_properties(report.ThePageInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77)
+  set_tests_properties(report.ThePageInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77 COST 30)
   if(TESSERA_LIVE)
     add_test(NAME report.TheFleetInABrowser
              COMMAND ${web}/test/browser_test.sh $<TARGET_FILE:tessera> ${PROJECT_BINARY_DIR}/web-test-fleet fleet)
-    set_tests_properties(report.TheFleetInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77)
+    set_tests_properties(report.TheFleetInABrowser PROPERTIES LABELS report TIMEOUT 240 SKIP_RETURN_CODE 77 COST 30)
   endif()
 endif()
