@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "live/link/conduct.h"
 #include "live/link/member.h"
 
 namespace tessera {
@@ -30,6 +31,11 @@ class CarrierEvents {
                         ByteSpan /*frame*/) {}
   // The connection we made broke, or could not be made.
   virtual void on_disconnected(NodeId peer, std::string_view why) = 0;
+  // The peer's conduct is not borne (conduct.h), on the connection we made, which is to be hung up,
+  // or on its own, which is ended.
+  virtual void on_misconduct(NodeId peer, std::string_view word) {
+    on_disconnected(peer, explain_conduct(word));
+  }
   // Something was turned away before it had a name.
   virtual void on_refused(std::string_view word) = 0;
 };

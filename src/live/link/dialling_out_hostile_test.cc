@@ -3,6 +3,8 @@
 // connection, and go on talking to node 2, which keeps the rules.
 #include <gtest/gtest.h>
 
+#include <zmq.hpp>
+
 #include "live/link/frame.h"
 #include "live/link/testing.h"
 
@@ -11,16 +13,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Node 1: listens, and answers by hand.
+// Node 1: listens, or dials out, and says everything by hand.
 class Host final : CarrierEvents {
  public:
-  explicit Host(std::unique_ptr<Carrier> carrier) : carrier_(std::move(carrier)) {}
+  explicit Host(std::unique_ptr<Carrier> carrier, bool dials = false)
+      : carrier_(std::move(carrier)), dials_(dials) {
+    if (dials) carrier_->connect(0);
+  }
 
   bool await_frames(std::size_t count) {
     return await([&] { return turn(), frames.size() >= count; });
   }
   bool say(const Bytes& frame) {
     turn();
+    return say_without_reading(frame);
+  }
+  bool say_without_reading(const Bytes& frame) {
+    if (dials_) return carrier_->send(0, frame, {}), true;
     return carrier_->answer(route_, frame);
   }
   void say_hello(const TransportOptions& options) {
@@ -31,9 +40,19 @@ class Host final : CarrierEvents {
     carrier_->collect(*this);
   }
   std::vector<Bytes> frames{};  // What node 0 has said, answers among it.
+  // Of node 0, once it has said hello.
+  std::optional<std::uint64_t> session() const {
+    for (const Bytes& frame : frames)
+      if (const Result<Frame> hello = decode_frame(frame);
+          hello.ok() && std::holds_alternative<Hello>(*hello))
+        return std::get<Hello>(*hello).session;
+    return std::nullopt;
+  }
 
  private:
-  void on_answer(NodeId, ByteSpan) override {}
+  void on_answer(NodeId, ByteSpan frame) override {
+    frames.emplace_back(frame.begin(), frame.end());
+  }
   void on_frame(NodeId from, std::string_view route, ByteSpan frame) override {
     if (from != 0) return;
     route_ = route;
@@ -43,6 +62,7 @@ class Host final : CarrierEvents {
   void on_refused(std::string_view) override {}
 
   std::unique_ptr<Carrier> carrier_;
+  bool dials_;
   std::string route_;
 };
 
@@ -56,11 +76,7 @@ class HostileHost : public testing::TestWithParam<std::string_view> {
     friend_ = network_->start(2);
     target_ = network_->start(0);
     ASSERT_TRUE(host_->await_frames(1));  // Its hello.
-    host_->say(encode(Welcome{.session = session(), .next = 1, .window = 1 << 20}));
-  }
-  std::uint64_t session() const {
-    const Result<Frame> hello = decode_frame(host_->frames.front());
-    return std::get<Hello>(*hello).session;
+    host_->say(encode(Welcome{.session = *host_->session(), .next = 1, .window = 1 << 20}));
   }
   std::uint64_t refused(std::string_view word) const {
     const Refusals all = target_->refusals();
@@ -137,6 +153,77 @@ TEST_P(HostileHost, OneThatStopsAnsweringIsHungUpOn) {
 
 INSTANTIATE_TEST_SUITE_P(Carriers, HostileHost, testing::Values("loopback", "zeromq"),
                          [](const auto& test) { return std::string(test.param); });
+
+// Node 1 once more, with nothing but ZeroMQ: it answers the first hello with one message of many
+// parts, each as long as `target` takes.
+void answer_in_parts(const ZeroMqOptions& options, std::size_t bytes, std::size_t part_bytes) {
+  zmq::context_t context;
+  zmq::socket_t router(context, zmq::socket_type::router);
+  router.set(zmq::sockopt::curve_server, true);
+  router.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
+  router.set(zmq::sockopt::linger, 20'000);
+  router.set(zmq::sockopt::rcvtimeo, 20'000);
+  router.bind("tcp://" + options.members[options.self].address);
+  zmq::message_t route, hello, part(std::string(part_bytes, 'x'));
+  ASSERT_TRUE(router.recv(route));
+  ASSERT_TRUE(router.recv(hello));
+  router.send(route, zmq::send_flags::sndmore);
+  for (std::size_t sent = 0; sent < bytes; sent += part_bytes) {
+    zmq::message_t copy;
+    copy.copy(part);  // The same bytes.
+    router.send(copy, zmq::send_flags::sndmore);
+  }
+  router.send(part, zmq::send_flags::none);
+}
+
+// 512 MiB in one message, by a member we have dialled: it is hung up on before the message is
+// whole, by name, and node 2 is heard. Once where answers alone are taken, and once where
+// all is.
+TEST(HostileHostOverZeroMq, AMessageOfTooManyPartsIsNotWaitedFor) {
+  TransportOptions options = quick();
+  options.heartbeat.silence_max = kPatience;  // However long it takes to send so much.
+  for (const bool dials_out : {false, true}) {
+    const auto network = make_test_network("zeromq", 3, options);
+    if (dials_out) network->dial_out(0);
+    const auto target = network->start(0);
+    answer_in_parts(network->zeromq_options(1, quick()), 512 << 20, dials_out ? 1 << 20 : 4000);
+    EXPECT_TRUE(await([&] { return target->refusals().contains("endless"); })) << dials_out;
+    EXPECT_EQ(target->peer(1).condition, PeerCondition::kRefused);
+    EXPECT_EQ(target->peer(1).reason, "we refuse it: it sent a message without an end");
+    EXPECT_FALSE(target->refusals().contains("multipart"));
+    const auto other = network->start(2);
+    ASSERT_TRUE(other->send(0, random_message(100'000)));
+    EXPECT_EQ(await_message(*target)->from, 2u);
+  }
+}
+
+// Node 1 confirms what it is told without reading it, on the connection that node 0 has made and on
+// one of its own. It is told more than 64 MiB, and no more than 256.
+TEST(HostileHostOverZeroMq, OneThatConfirmsWhatItDoesNotReadIsHungUpOn) {
+  for (const bool dials : {false, true}) {
+    const auto network = make_test_network("zeromq", 3, quick());
+    if (dials) network->dial_out(1);
+    const auto target = network->start(0), other = network->start(2);
+    Host host(network->start_raw(1), dials);
+    if (dials) host.say_hello(quick());
+    ASSERT_TRUE(await([&] { return host.turn(), host.session().has_value(); })) << dials;
+    host.say(encode(Welcome{.session = *host.session(), .next = 1, .window = ~0ull}));
+    std::uint64_t chunk = 1, confirmed = 0;
+    const auto message = random_message(1 << 20);
+    EXPECT_TRUE(await([&] {
+      const OutgoingState out = target->peer(1).out;
+      if (out.queued < 8) target->send(1, message);
+      if (out.confirmed_bytes > confirmed) ++chunk;
+      confirmed = out.confirmed_bytes;
+      host.say_without_reading(encode(Ack{*host.session(), chunk, chunk, 0}));
+      return target->refusals().contains("unread") || confirmed > (256 << 20);
+    }));
+    EXPECT_TRUE(target->refusals().contains("unread")) << dials;
+    EXPECT_EQ(target->peer(1).reason, "we refuse it: it does not read what it is told");
+    ASSERT_TRUE(other->send(0, random_message(100'000)));
+    EXPECT_EQ(await_message(*target)->from, 2u);
+  }
+}
 
 // ZeroMQ itself ends a connection on which more comes than a chunk.
 TEST(HostileHostOverZeroMq, AFrameLongerThanAChunkEndsTheConnection) {

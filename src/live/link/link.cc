@@ -87,6 +87,12 @@ void Link::disconnected(Instant now, std::string_view why) {
     liveness_.become(PeerCondition::kLost, std::move(reason));
 }
 
+void Link::shut_out(Instant now, std::string_view why) {
+  disagrees_ = false;
+  liveness_.become(PeerCondition::kRefused, fmt::format("we refuse it: {}", why));
+  if (connected()) disconnected(now, why);
+}
+
 std::optional<Frame> Link::next_frame(Instant now) {
   if (dialer_.take_hello())
     return Hello{.run = options_.run,

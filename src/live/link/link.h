@@ -50,6 +50,8 @@ class Link {
   void connect(Instant now) { dialer_.dial(now); }
   bool wants_hang_up(Instant now) const;
   void disconnected(Instant now, std::string_view why);
+  // It broke the rules beneath frames, and was hung up on. It may come back.
+  void shut_out(Instant now, std::string_view why);
   bool connected() const { return dialer_.connected(); }
   bool open() const { return dialer_.open(); }
   // What we say goes as answers to route(), the peer's own connection: it cannot be connected to.

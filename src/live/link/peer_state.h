@@ -19,7 +19,8 @@ enum class PeerCondition {
   kAlive,       // Heard from within its deadline.
   kSilent,      // Not heard from for longer than its deadline.
   kLost,        // The connection broke and could not be made again.
-  kRefused,     // It will not talk to us, or we not to it: another version, run or model.
+  kRefused,     // It will not talk to us, or we not to it: another version, run or model, or it
+                // broke the rules.
   kGone,        // It said goodbye.
   kIdle,        // There is no link to it, and none is needed now.
 };

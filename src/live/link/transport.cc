@@ -192,6 +192,14 @@ void Transport::on_disconnected(NodeId peer, std::string_view why) {
   link->disconnected(now(), why);
 }
 
+void Transport::on_misconduct(NodeId peer, std::string_view word) {
+  on_refused(word);
+  Link* link = links_.find(peer);
+  if (link == nullptr) return;
+  if (link->connected()) hang_up(*link, Duration(0));
+  link->shut_out(now(), explain_conduct(word));
+}
+
 void Transport::apply_members() {
   for (NodeId id : to_hang_up_) carrier_->hang_up(id, Duration(0));
   to_hang_up_.clear();

@@ -94,6 +94,7 @@ class Transport final : CarrierEvents {
   void on_question(std::size_t key, std::string_view route) override;
   void on_knock(std::string_view guest, std::string_view route, ByteSpan frame) override;
   void on_disconnected(NodeId peer, std::string_view why) override;
+  void on_misconduct(NodeId peer, std::string_view word) override;
   void on_refused(std::string_view word) override { links_.refuse(word); }
 
   void run();

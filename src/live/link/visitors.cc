@@ -1,7 +1,5 @@
 #include "live/link/visitors.h"
 
-#include <utility>
-
 namespace tessera {
 
 Visitors::ByTurn& Visitors::line_of(const Visitor& visitor) {
@@ -21,13 +19,23 @@ void Visitors::came(int descriptor) {
   find(descriptor);  // It may have been heard before it was announced.
 }
 
-void Visitors::spoke(int descriptor, std::size_t key) {
+void Visitors::spoke(int descriptor, std::size_t key, std::string_view route) {
   Visitor& visitor = find(descriptor);
-  visitor.spoke = true;
+  visitor.conduct.frame_came();
+  if (visitor.route != route) {
+    routes_.erase(visitor.route);
+    visitor.route = route;
+    routes_.insert_or_assign(visitor.route, descriptor);
+  }
   if (visitor.key == key) return;
   const bool counted = line_of(visitor).erase(visitor.turn) > 0;
   visitor.key = key;
   if (counted) line_of(visitor).emplace(visitor.turn, descriptor);
+}
+
+void Visitors::answered(std::string_view route, std::size_t bytes) {
+  const auto found = routes_.find(route);
+  if (found != routes_.end()) visitors_.at(found->second).conduct.frame_went(bytes);
 }
 
 bool Visitors::left(int descriptor) {
@@ -35,6 +43,9 @@ bool Visitors::left(int descriptor) {
   if (place == visitors_.end()) return false;
   const bool had_spoken = place->second.key.has_value();
   line_of(place->second).erase(place->second.turn);
+  if (const auto route = routes_.find(place->second.route);
+      route != routes_.end() && route->second == descriptor)
+    routes_.erase(route);
   visitors_.erase(place);
   return had_spoken;
 }
@@ -56,17 +67,15 @@ std::vector<int> Visitors::take_all_of(std::size_t key) {
   return all;
 }
 
-std::vector<int> Visitors::take_endless(const std::function<std::uint64_t(int)>& received) {
-  std::vector<int> endless;
+std::vector<Visitors::Misbehaved> Visitors::take_misbehaved(
+    const std::function<Conduct::Counts(int)>& counts) {
+  std::vector<Misbehaved> misbehaved;
   for (auto& [descriptor, visitor] : visitors_) {
-    const std::uint64_t bytes = received(descriptor);
-    if (std::exchange(visitor.spoke, false))
-      visitor.bytes = bytes;
-    else if (bytes > visitor.bytes + limits_.frameless_bytes_max &&
-             line_of(visitor).erase(visitor.turn) > 0)
-      endless.push_back(descriptor);
+    const std::string_view word = visitor.conduct.fault(counts(descriptor), limits_.conduct);
+    if (!word.empty() && line_of(visitor).erase(visitor.turn) > 0)
+      misbehaved.push_back({descriptor, visitor.key, word});
   }
-  return endless;
+  return misbehaved;
 }
 
 }  // namespace tessera

@@ -9,7 +9,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "live/link/conduct.h"
 
 namespace tessera {
 
@@ -18,24 +22,28 @@ class Visitors {
   struct Limits {
     std::size_t silent_max = 256;  // Who have said nothing yet.
     std::size_t member_max = 4;    // A member's; it needs one.
-    // Bytes received since the last frame. ZeroMQ joins the parts of a message before we see any of
-    // them and limits only the size of each, so that one without an end would fill the memory.
-    std::uint64_t frameless_bytes_max = 64 << 20;
+    Conduct::Limits conduct{};
   };
   explicit Visitors(Limits limits) : limits_(limits) {}
 
   void came(int descriptor);
-  // A frame came from there. `key` is the number of its member's key.
-  void spoke(int descriptor, std::size_t key);
+  // A frame came from there. `key` is the number of its member's key, `route` where answers go.
+  void spoke(int descriptor, std::size_t key, std::string_view route = {});
+  void answered(std::string_view route, std::size_t bytes);
   // Whether it had said anything.
   bool left(int descriptor);
 
   // Who came first of those that are too many. Each is named once.
   std::vector<int> take_surplus();
   std::vector<int> take_all_of(std::size_t key);
-  // Of whom more bytes have come since their last frame than may. `received` tells how many have
-  // come from a connection by now. To be asked several times a second.
-  std::vector<int> take_endless(const std::function<std::uint64_t(int)>& received);
+  struct Misbehaved {
+    int descriptor = 0;
+    std::optional<std::size_t> key{};  // Of one who has spoken.
+    std::string_view word{};
+    bool operator==(const Misbehaved&) const = default;
+  };
+  // Those whose conduct is not borne. `counts` tells what has come and gone on a connection.
+  std::vector<Misbehaved> take_misbehaved(const std::function<Conduct::Counts(int)>& counts);
 
   std::size_t silent() const { return silent_.size(); }
 
@@ -43,8 +51,8 @@ class Visitors {
   struct Visitor {
     std::uint64_t turn = 0;
     std::optional<std::size_t> key{};
-    bool spoke = false;       // Since it was last looked at.
-    std::uint64_t bytes = 0;  // Received when it was last found to have spoken.
+    std::string route{};
+    Conduct conduct{};
   };
   using ByTurn = std::map<std::uint64_t, int>;  // Oldest first.
   Visitor& find(int descriptor);
@@ -54,6 +62,7 @@ class Visitors {
   Limits limits_;
   std::uint64_t turns_ = 0;
   std::map<int, Visitor> visitors_;
+  std::map<std::string, int, std::less<>> routes_;
   // Those who have not been named as surplus.
   ByTurn silent_;
   std::map<std::size_t, ByTurn> members_;

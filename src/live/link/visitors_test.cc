@@ -49,19 +49,38 @@ TEST(Visitors, AMembersConnectionsAreNamedTogether) {
   EXPECT_EQ(visitors.take_all_of(9), Named{});
 }
 
-TEST(Visitors, AMessageWithoutAnEndIsFoundByItsBytes) {
-  Visitors visitors({.frameless_bytes_max = 1000});
-  for (const int descriptor : {5, 6, 7}) visitors.spoke(descriptor, 0);
-  visitors.came(8);
-  std::map<int, std::uint64_t> received = {{5, 0}, {6, 0}, {7, 0}, {8, 900}};
-  const auto look = [&] { return visitors.take_endless([&](int d) { return received.at(d); }); };
-  EXPECT_EQ(look(), Named{});
-  received = {{5, 5000}, {6, 5000}, {7, 900}, {8, 1001}};
-  visitors.spoke(5, 0);  // What came was frames.
-  EXPECT_EQ(look(), (Named{6, 8}));
-  EXPECT_EQ(look(), Named{});
-  received = {{5, 6001}, {6, 9000}, {7, 900}, {8, 9000}};
-  EXPECT_EQ(look(), Named{5});
+TEST(Visitors, WhoseConductIsNotBorneIsNamedOnceWithItsKey) {
+  Visitors visitors({.conduct = {.frameless_bytes_max = 1000, .unread_bytes_max = 1000}});
+  visitors.spoke(5, 3, "five");
+  visitors.spoke(6, 4, "six");
+  visitors.came(7);
+  std::map<int, Conduct::Counts> counts = {{5, {}}, {6, {}}, {7, {.received = 900}}};
+  using Found = std::vector<Visitors::Misbehaved>;
+  const auto look = [&] {
+    return visitors.take_misbehaved([&](int descriptor) { return counts.at(descriptor); });
+  };
+  EXPECT_EQ(look(), Found{});
+  visitors.spoke(5, 3, "five");
+  visitors.answered("six", 2000);
+  visitors.answered("nobody", 2000);
+  counts = {{5, {.received = 2000}}, {6, {.all_arrived = false}}, {7, {.received = 1001}}};
+  EXPECT_EQ(look(), (Found{{6, 4, "unread"}, {7, {}, "endless"}}));
+  EXPECT_EQ(look(), Found{});
+}
+
+// The descriptor is used again before its former owner's end is reported.
+TEST(Visitors, AnswersCountForWhoeverHasTheRouteNow) {
+  Visitors visitors({.conduct = {.unread_bytes_max = 1000}});
+  visitors.spoke(5, 0, "former");
+  visitors.spoke(5, 1, "next");
+  visitors.answered("former", 2000);
+  const auto look = [&] {
+    return visitors.take_misbehaved([](int) { return Conduct::Counts{.all_arrived = false}; });
+  };
+  EXPECT_TRUE(look().empty());
+  visitors.left(5);
+  visitors.answered("next", 2000);
+  EXPECT_TRUE(look().empty());
 }
 
 // Whatever comes and goes, nothing is remembered of those who have left.

@@ -37,9 +37,17 @@ class WakeUp {
   int descriptor_;
 };
 
+// Who keeps the rules has no more unread than what may be in flight, and a few answers.
+Conduct::Limits conduct_limits(const TransportOptions& link) {
+  Conduct::Limits limits;
+  limits.unread_bytes_max += link.in_flight_bytes_max;
+  return limits;
+}
+
 // Connections that have not shown a key take a quarter of the descriptors at most.
-Visitors::Limits visitor_limits() {
-  return {.silent_max = std::clamp<std::size_t>(raise_descriptor_limit() / 4, 16, 1024)};
+Visitors::Limits visitor_limits(const TransportOptions& link) {
+  return {.silent_max = std::clamp<std::size_t>(raise_descriptor_limit() / 4, 16, 1024),
+          .conduct = conduct_limits(link)};
 }
 
 // Throws std::invalid_argument where the roster does not know us.
@@ -54,7 +62,7 @@ class ZeroMqCarrier final : public Carrier {
  public:
   explicit ZeroMqCarrier(const ZeroMqOptions& options)
       : context_(context_of(options.link.io_threads)),
-        door_(context_, options.keys, options.bind_address, visitor_limits()),
+        door_(context_, options.keys, options.bind_address, visitor_limits(options.link)),
         dials_(context_, dialling(options), options.look_up, [this] { wake_up_.ring(); }) {
     set_members(options.members);
     set_observers(options.observers);
@@ -95,10 +103,11 @@ class ZeroMqCarrier final : public Carrier {
  private:
   // Who dials out is told everything on the connections it makes.
   static Connection::Options dialling(const ZeroMqOptions& options) {
-    if (!self_of(options).dials_out()) return {.keys = options.keys};
-    return {.keys = options.keys,
-            .answer_bytes_max = kFrameBytesMax,
-            .answers_waiting_max = kFramesWaitingMax};
+    Connection::Options dialled{.keys = options.keys, .conduct = conduct_limits(options.link)};
+    if (!self_of(options).dials_out()) return dialled;
+    dialled.answer_bytes_max = kFrameBytesMax;
+    dialled.answers_waiting_max = kFramesWaitingMax;
+    return dialled;
   }
   static zmq::context_t context_of(int io_threads) {
     zmq::context_t context(io_threads);

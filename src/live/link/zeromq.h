@@ -8,7 +8,10 @@
 //   "handshake"     a connection that ended before anything got through: noise, another protocol, a
 //                   failed handshake, or opened and dropped
 //   "multipart"     a message in several parts; ours have one. ZeroMQ joins the parts before we
-//                   see them; a connection whose message has no end is ended (visitors.h)
+//                   see them
+//   "endless"       more than 64 MiB came without a whole message, on a connection that either side
+//                   has made, and which is ended (conduct.h)
+//   "unread"        more than 64 MiB lie unread beyond what may be in flight; likewise
 //   "not-a-member"  a frame from a member or observer that was removed while connected
 //   "observer"      an observer that said something else than its question
 //   "guest"         one who is invited that said something else than its knock

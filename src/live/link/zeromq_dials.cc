@@ -68,6 +68,7 @@ void Dials::send(NodeId peer, ByteSpan head, ByteSpan payload) {
     std::memcpy(message.data<std::byte>() + head.size(), payload.data(), payload.size());
   // Fails only on a connection that broke, of which the monitor tells.
   (void)found->second->dealer.send(message, zmq::send_flags::dontwait);
+  found->second->conduct.frame_went(head.size() + payload.size());
 }
 
 void Dials::watch(std::vector<zmq::pollitem_t>& items) {
@@ -102,23 +103,35 @@ void Dials::collect_names(CarrierEvents& events) {
   }
 }
 
+bool Dials::is_time_to_look() {
+  if (clock_.now() - looked_at_ < kLookEvery) return false;
+  looked_at_ = clock_.now();
+  return true;
+}
+
 void Dials::collect_answers(CarrierEvents& events) {
+  const bool looks = is_time_to_look();
   std::vector<std::pair<NodeId, std::string_view>> broken;
+  std::vector<std::pair<NodeId, std::string_view>> misbehaved;
   for (auto& [id, connection] : connections_) {
     for (std::size_t i = 0; i < kAnswersPerTurn; ++i) {
       const std::vector<zmq::message_t> parts = receive_parts(connection->dealer);
       if (parts.empty()) break;
       connection->answered = true;
+      connection->conduct.frame_came();
       if (parts.size() == 1)
         events.on_answer(id, bytes_in(parts[0]));
       else
         events.on_refused("multipart");
     }
-    if (const std::optional<Monitor::Event> ended = connection->monitor.next())
-      broken.emplace_back(id, explain(ended->kind));
+    if (const std::optional<std::uint16_t> ended = connection->take_end())
+      broken.emplace_back(id, explain(*ended));
+    else if (const std::string_view word = looks ? connection->fault() : ""; !word.empty())
+      misbehaved.emplace_back(id, word);
   }
-  // Their handler hangs up, which changes the map.
+  // Their handlers hang up, which changes the map.
   for (const auto& [id, why] : broken) events.on_disconnected(id, why);
+  for (const auto& [id, word] : misbehaved) events.on_misconduct(id, word);
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "live/link/carrier.h"
+#include "live/link/clock.h"
 #include "live/link/names.h"
 #include "live/link/zeromq_sockets.h"
 
@@ -39,6 +40,7 @@ class Dials {
   void open(NodeId peer, const std::string& address);
   void collect_names(CarrierEvents& events);
   void collect_answers(CarrierEvents& events);
+  bool is_time_to_look();
 
   zmq::context_t& context_;
   Connection::Options options_;
@@ -48,6 +50,8 @@ class Dials {
   std::map<NodeId, std::vector<Bytes>> waiting_;  // For a name; and what was sent meanwhile.
   std::map<NodeId, std::size_t> unanswered_;      // Attempts; a name's addresses are tried in turn.
   Names names_;
+  SteadyClock clock_;
+  Instant looked_at_{};  // When connections were last looked at for their conduct.
 };
 
 }  // namespace tessera

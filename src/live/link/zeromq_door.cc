@@ -1,7 +1,6 @@
 #include "live/link/zeromq_door.h"
 
 #include <fmt/format.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -17,7 +16,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kPerTurn = 64;  // Of one kind, before the others have their turn.
-constexpr Duration kLookEvery = std::chrono::milliseconds(100);
 
 // As in a roster; empty when it is no key.
 std::string key_text(const zmq::message_t& key) {
@@ -37,13 +35,6 @@ int local_port(int descriptor) {
   if (address.ss_family == AF_INET6)
     return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
   return 0;
-}
-
-std::uint64_t bytes_received(int descriptor) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  const bool known = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
-  return known ? info.tcpi_bytes_received : 0;
 }
 
 }  // namespace
@@ -113,8 +104,11 @@ void Door::show_out(std::span<const int> descriptors) {
 bool Door::answer(const std::string& route, ByteSpan frame) {
   const auto more = zmq::send_flags::dontwait | zmq::send_flags::sndmore;
   try {
-    return router_.send(zmq::buffer(route), more) &&
-           router_.send(zmq::buffer(frame.data(), frame.size()), zmq::send_flags::dontwait);
+    const bool taken =
+        router_.send(zmq::buffer(route), more) &&
+        router_.send(zmq::buffer(frame.data(), frame.size()), zmq::send_flags::dontwait);
+    if (taken) visitors_.answered(route, frame.size());
+    return taken;
   } catch (const zmq::error_t&) {
     return false;  // The connection is gone.
   }
@@ -130,15 +124,21 @@ bool Door::collect(CarrierEvents& events) {
   const bool more = collect_frames(events);
   collect_comings_and_goings(events);
   show_out(visitors_.take_surplus());
-  show_out_endless();
+  show_out_misbehaved(events);
   return more;
 }
 
-void Door::show_out_endless() {
+void Door::show_out_misbehaved(CarrierEvents& events) {
   if (clock_.now() - looked_at_ < kLookEvery) return;
   looked_at_ = clock_.now();
-  const std::vector<int> endless = visitors_.take_endless(bytes_received);
-  show_out(endless);
+  for (const Visitors::Misbehaved& visitor : visitors_.take_misbehaved(counts_of)) {
+    show_out({&visitor.descriptor, 1});
+    const auto member = visitor.key ? id_of_key_.find(admitted_[*visitor.key]) : id_of_key_.end();
+    if (member != id_of_key_.end())
+      events.on_misconduct(member->second, visitor.word);
+    else
+      events.on_refused(visitor.word);
+  }
 }
 
 bool Door::collect_frames(CarrierEvents& events) {
@@ -149,7 +149,7 @@ bool Door::collect_frames(CarrierEvents& events) {
     // have left the roster since.
     const std::size_t key = std::stoul(parts.back().gets("User-Id"));
     const int descriptor = parts.back().get(ZMQ_SRCFD);
-    visitors_.spoke(descriptor, key);
+    visitors_.spoke(descriptor, key, text_in(parts[0]));
     take(key, parts, events);
   }
   return true;

@@ -47,7 +47,7 @@ class Door {
   void take(std::size_t key, const std::vector<zmq::message_t>& parts, CarrierEvents& events);
   std::size_t number_of_key(const std::string& key);
   void show_out(std::span<const int> descriptors);
-  void show_out_endless();
+  void show_out_misbehaved(CarrierEvents& events);
 
   zmq::socket_t zap_, router_;
   Monitor monitor_;
@@ -58,7 +58,7 @@ class Door {
   Visitors visitors_;
   std::uint64_t denied_ = 0;  // Strangers whose connection has not ended yet.
   SteadyClock clock_;
-  Instant looked_at_{};  // When connections were last looked at for messages without an end.
+  Instant looked_at_{};  // When connections were last looked at for their conduct.
 };
 
 }  // namespace tessera

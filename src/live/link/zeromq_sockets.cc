@@ -1,5 +1,9 @@
 #include "live/link/zeromq_sockets.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include "live/link/frame.h"
 
 namespace tessera {
@@ -29,6 +33,15 @@ constexpr int kEndings = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
                          ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 
 }  // namespace
+
+Conduct::Counts counts_of(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  return {.received = info.tcpi_bytes_received,
+          .arrived = info.tcpi_bytes_acked,
+          .all_arrived = info.tcpi_notsent_bytes == 0 && info.tcpi_unacked == 0};
+}
 
 std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket) {
   std::vector<zmq::message_t> parts;
@@ -85,8 +98,21 @@ std::optional<Monitor::Event> Monitor::next() {
 Connection::Connection(zmq::context_t& context, const Member& peer, const std::string& address,
                        const Options& options, const std::string& name)
     : dealer(make_dealer(context, peer, address, options)),
-      monitor(context, dealer, kEndings, name) {
+      monitor(context, dealer, kEndings | ZMQ_EVENT_CONNECTED, name),
+      conduct_limits(options.conduct) {
   dealer.connect("tcp://" + address);
+}
+
+std::optional<std::uint16_t> Connection::take_end() {
+  while (const std::optional<Monitor::Event> event = monitor.next()) {
+    if (event->kind != ZMQ_EVENT_CONNECTED) return descriptor.reset(), event->kind;
+    descriptor = static_cast<int>(event->value);
+  }
+  return std::nullopt;
+}
+
+std::string_view Connection::fault() {
+  return descriptor ? conduct.fault(counts_of(*descriptor), conduct_limits) : std::string_view{};
 }
 
 }  // namespace tessera

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/time.h"
+#include "live/link/conduct.h"
 #include "live/link/keys.h"
 #include "live/link/member.h"
 
@@ -34,6 +37,11 @@ inline ByteSpan bytes_in(const zmq::message_t& message) {
 inline std::string text_in(const zmq::message_t& message) {
   return message.to_string();
 }
+
+// How often the conduct at the other ends is looked at (conduct.h).
+inline constexpr Duration kLookEvery = std::chrono::milliseconds(100);
+// Nothing where the descriptor is no TCP connection.
+Conduct::Counts counts_of(int descriptor);
 
 // All parts of the next message; none when there is no message.
 std::vector<zmq::message_t> receive_parts(zmq::socket_t& socket);
@@ -72,14 +80,23 @@ struct Connection {
     KeyPair keys{};  // Ours.
     std::int64_t answer_bytes_max = kAnswerBytesMax;
     int answers_waiting_max = 256;
+    Conduct::Limits conduct{};
   };
   // `address` is the peer's in numbers: ZeroMQ looks names up on the thread that serves all
   // connections.
   Connection(zmq::context_t& context, const Member& peer, const std::string& address,
              const Options& options, const std::string& name);
+  // The event by which it ended; told once.
+  std::optional<std::uint16_t> take_end();
+  // As Conduct's. To be asked every kLookEvery.
+  std::string_view fault();
+
   zmq::socket_t dealer;
   Monitor monitor;
   bool answered = false;
+  Conduct conduct{};
+  Conduct::Limits conduct_limits{};
+  std::optional<int> descriptor{};  // While it stands.
 };
 
 }  // namespace tessera

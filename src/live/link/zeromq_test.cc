@@ -26,8 +26,7 @@ TEST(ZeroMq, WithoutAHandlerForKeysNobodyGetsIn) {
   const Member target{.address = address, .public_key = keys.public_key};
   Connection stranger(context, target, address, {.keys = make_key_pair()}, "stranger");
   stranger.dealer.send(zmq::str_buffer("let me in"), zmq::send_flags::dontwait);
-  std::optional<Monitor::Event> ended;
-  EXPECT_TRUE(await([&] { return (ended = stranger.monitor.next()).has_value(); }));
+  EXPECT_TRUE(await([&] { return stranger.take_end().has_value(); }));
   EXPECT_TRUE(receive_parts(router).empty());
 }
 
@@ -61,9 +60,35 @@ TEST(ZeroMq, AMessageOfTooManyPartsIsNotWaitedFor) {
     copy.copy(part);  // The same bytes.
     rascal.dealer.send(copy, i < 511 ? zmq::send_flags::sndmore : zmq::send_flags::none);
   }
-  std::optional<Monitor::Event> ended;
-  EXPECT_TRUE(await([&] { return (ended = rascal.monitor.next()).has_value(); }));
+  EXPECT_TRUE(await([&] { return rascal.take_end().has_value(); }));
+  EXPECT_EQ(target->refusals().count("endless"), 1u);
   EXPECT_FALSE(target->refusals().contains("multipart"));
+}
+
+// What is counted as said is what arrives, to the byte.
+TEST(ZeroMq, AFrameTakesTheBytesOnTheWireThatConductCounts) {
+  TestNetwork net("zeromq", 2, quick());
+  const auto target = net.start(0);
+  const KeyPair keys = net.zeromq_options(1, net.options()).keys;
+  zmq::context_t context;
+  Connection member(context, net.members()[0], net.members()[0].address, {.keys = keys}, "member");
+  const auto say = [&](std::size_t bytes) {
+    member.dealer.send(zmq::message_t(bytes), zmq::send_flags::dontwait);
+    return Conduct::wire_bytes(bytes);
+  };
+  say(1);
+  ASSERT_TRUE(await([&] { return target->peer(1).in.bytes == 1; }));
+  (void)member.take_end();
+  ASSERT_TRUE(member.descriptor);
+  const auto all_arrived = [&] { return counts_of(*member.descriptor).all_arrived; };
+  ASSERT_TRUE(await(all_arrived));
+  const std::uint64_t before = counts_of(*member.descriptor).arrived;
+  std::uint64_t expected = 0;
+  for (const std::size_t bytes : {0u, 1u, 33u, 222u, 223u, 5000u, 1'000'000u})
+    expected += say(bytes);
+  EXPECT_TRUE(await([&] { return target->peer(1).in.bytes == 1'005'480; }));
+  EXPECT_TRUE(await(all_arrived));
+  EXPECT_EQ(counts_of(*member.descriptor).arrived - before, expected);
 }
 
 // A network whose members go by names that `look_up` knows.
