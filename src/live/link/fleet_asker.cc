@@ -22,7 +22,10 @@ constexpr Duration kNap = std::chrono::milliseconds(20);  // A name that was fou
 struct FleetAsker::Lines final : CarrierEvents {
   Lines(KeyPair keys, std::span<const Member> all, LookUp look_up)
       : context(1),
-        dials(context, {.keys = std::move(keys), .answer_bytes_max = kReportBytesMax},
+        dials(context,
+              {.keys = std::move(keys),
+               .answer_bytes_max = kReportBytesMax,
+               .answers_waiting_max = 2},  // One is due.
               std::move(look_up), [] {}),
         members(all.begin(), all.end()) {
     context.set(zmq::ctxopt::max_sockets, 16'384);  // Three per member.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <zmq.hpp>
+
 #include "live/link/fleet_asker.h"
 #include "live/link/frame.h"
 #include "live/link/testing.h"
@@ -112,6 +115,39 @@ TEST(FleetAsker, AnObserverWhoIsTakenOutIsAnsweredNoMore) {
   EXPECT_TRUE(asker.ask(10s).at(0).report.ok());
   for (const auto& node : watched.nodes) node->set_observers({});
   EXPECT_TRUE(await([&] { return !asker.ask(300ms).at(0).report.ok(); }));
+}
+
+// A member with nothing but ZeroMQ that is asked once, answers, and goes on answering 4 MB each
+// while nobody asks. What is not taken here waits there: it can send no more than sockets hold.
+TEST(FleetAsker, AnswersThatWereNotAskedForStayWhereTheyAre) {
+  TestNetwork net("zeromq", 1, quick());
+  zmq::context_t context;
+  zmq::socket_t router(context, zmq::socket_type::router);
+  router.set(zmq::sockopt::curve_server, true);
+  router.set(zmq::sockopt::curve_secretkey, net.zeromq_options(0, quick()).keys.secret_key);
+  router.set(zmq::sockopt::linger, 0);
+  router.set(zmq::sockopt::sndhwm, 1);
+  router.set(zmq::sockopt::router_mandatory, true);
+  router.bind("tcp://" + net.members()[0].address);
+  const std::string answer(4'000'000, 'x');
+  int sent = 0;
+  std::thread member([&] {
+    zmq::message_t route, question;
+    (void)router.recv(route);
+    (void)router.recv(question);
+    router.set(zmq::sockopt::sndtimeo, 500);
+    const auto say = [&](std::string_view text) {
+      return router.send(zmq::buffer(route.data(), route.size()), zmq::send_flags::sndmore) &&
+             router.send(zmq::buffer(text), zmq::send_flags::none);
+    };
+    const Bytes fine = encode_report("fine");
+    say({reinterpret_cast<const char*>(fine.data()), fine.size()});
+    while (sent < 64 && say(answer)) ++sent;
+  });
+  FleetAsker asker(make_key_pair(), net.members());
+  EXPECT_EQ(*asker.ask(10s).at(0).report, "fine");
+  member.join();
+  EXPECT_LT(sent, 20);
 }
 
 // Whatever an observer says besides its question is refused by name, and its connection ended: it
