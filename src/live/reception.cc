@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
@@ -44,16 +45,18 @@ void Reception::open() {
 void Reception::look(const Roster& roster) {
   if (parts_.folder.empty()) return;
   std::vector<std::string> lines;
+  std::optional<std::string> knocks;
   {
     const std::lock_guard lock(mutex_);
     read_invitations();
     if (roster_.version() != roster.version()) roster_ = roster;
     open_ = open_ || roster_.members().size() >= parts_.begin_with;
     set_guests();
-    if (std::exchange(unsaved_, false)) write_knocks();
+    if (std::exchange(unsaved_, false)) knocks = to_text(knockers_);
     lines.swap(lines_);
   }
   for (const std::string& line : lines) parts_.say(LogLevel::kInfo, line);
+  if (knocks) write_knocks(*knocks);
 }
 
 void Reception::read_invitations() {
@@ -84,16 +87,16 @@ void Reception::set_guests() {
   keys_at_door_ = std::move(keys);
 }
 
-void Reception::write_knocks() {
-  const std::string text = to_text(knockers_);
-  const Result<void> written =
-      write_private_file(parts_.folder / kKnocksFile, {bytes_of(std::string_view(text))});
+// Without the lock: the transport's thread answers knocks, and must not wait for the disk.
+void Reception::write_knocks(std::string_view text) {
+  const Result<void> written = write_private_file(parts_.folder / kKnocksFile, {bytes_of(text)});
+  const bool failed_before = std::exchange(write_failed_, !written.ok());
   if (written.ok()) return;
+  if (!failed_before)
+    parts_.say(LogLevel::kWarning, fmt::format("who knocks is not written, and tried again: {}",
+                                               written.error().message));
+  const std::lock_guard lock(mutex_);
   unsaved_ = true;
-  if (const std::string line =
-          fmt::format("who knocks is not written: {}", written.error().message);
-      lines_.empty())
-    lines_.push_back(line);
 }
 
 Knocker* Reception::knocker_of(const Guest& guest) {

@@ -48,13 +48,14 @@ class Reception {
  private:
   void read_invitations();
   void set_guests();
-  void write_knocks();
+  void write_knocks(std::string_view text);
   Knocker* knocker_of(const Guest& guest);
   KnockStanding take_knock(const Guest& guest, const Knock& knock);
 
   const ReceptionParts parts_;
   std::filesystem::file_time_type read_at_{};
   std::vector<std::string> keys_at_door_;
+  bool write_failed_ = false;
 
   std::mutex mutex_;  // Of all that follows.
   std::vector<Guest> guests_;

@@ -142,6 +142,17 @@ TEST_F(ReceptionTest, AnnouncementsTakeOnePlaceForEachInvitation) {
   EXPECT_EQ(lines_.size(), 1u);
 }
 
+TEST_F(ReceptionTest, ADiskThatIsFullIsSaidOnceAndTriedAgain) {
+  fs::create_directories(folder_ / kKnocksFile);  // In the file's place.
+  const Knock said{make_key_pair().public_key, "10.0.0.2:5555"};
+  EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kWaiting);
+  for (int i = 0; i < 100; ++i) reception_->look(roster_);
+  ASSERT_EQ(lines_.size(), 2u) << "who knocks, and that it is not written";
+  EXPECT_NE(lines_[1].find("is not written"), std::string::npos);
+  fs::remove(folder_ / kKnocksFile);
+  EXPECT_EQ(kept().size(), 1u);
+}
+
 TEST_F(ReceptionTest, AnInvitationThatIsOverOrTakenBackIsNone) {
   const Knock said{make_key_pair().public_key, "10.0.0.2:5555"};
   EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kWaiting);
