@@ -1,5 +1,7 @@
 #include "live/census.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tessera {
@@ -19,6 +21,18 @@ void Census::hear(const CensusTold& told, std::span<const PeerState> members) {
     if (is_told(told.finished, member.id)) finished(member.id);
   }
   if (told.begun) begin();
+}
+
+// A few who connect to us need not be most of those who are there.
+Census::Dissent Census::dissent(std::span<const PeerState> members) const {
+  Dissent dissent;
+  for (const PeerState& member : members) {
+    if (!member.wanted && !member.disagrees && !was_there(member.id)) continue;
+    ++dissent.others;
+    if (!member.disagrees) continue;
+    if (dissent.differing++ == 0) dissent.first = fmt::format("{}: {}", member.name, member.reason);
+  }
+  return dissent;
 }
 
 bool Census::complete(std::span<const PeerState> members) const {

@@ -6,11 +6,13 @@
 // others begin, or leave, earlier than they would; the waiting has an end of its own anyway.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 
 #include "base/ids.h"
 #include "live/link/peer_state.h"
@@ -30,6 +32,15 @@ class Census {
 
   bool was_there(NodeId peer) const { return there_.contains(peer); }
   bool has_finished(NodeId peer) const { return finished_.contains(peer); }
+  // How many of the others, `members`, learn something else, and of how many: those to whom links
+  // are kept, and whoever else has come.
+  struct Dissent {
+    std::size_t differing = 0, others = 0;
+    std::string first{};  // Of them, with what it differs in.
+    bool of_most() const { return 2 * differing > others; }
+  };
+  Dissent dissent(std::span<const PeerState> members) const;
+
   // All have come, or somebody who knew it has begun.
   bool complete(std::span<const PeerState> members) const;
 

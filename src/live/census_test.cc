@@ -41,6 +41,24 @@ TEST(Census, IsHandedOnWhenItChangesAndToWhoHasForgotten) {
   EXPECT_FALSE(census.news_for(1, false));
 }
 
+// Node 0 keeps links to 1 and 2 of twenty others. Three who connect to it learn something else.
+TEST(Census, AFewWhoLearnSomethingElseAreNotMost) {
+  std::vector<PeerState> peers;
+  CensusTold all;
+  for (NodeId id = 1; id <= 20; ++id) {
+    peers.push_back({.id = id, .wanted = id <= 2, .disagrees = id >= 18});
+    all.there.push_back(id);
+  }
+  Census census(0);
+  EXPECT_TRUE(census.dissent(peers).of_most()) << "for all it knows";
+  census.hear(all, peers);
+  EXPECT_EQ(census.dissent(peers).differing, 3u);
+  EXPECT_EQ(census.dissent(peers).others, 20u);
+  EXPECT_FALSE(census.dissent(peers).of_most());
+  for (PeerState& peer : peers) peer.disagrees = peer.id >= 10;
+  EXPECT_TRUE(census.dissent(peers).of_most());
+}
+
 TEST(Census, HoldsNothingForWhoIsNoMember) {
   Census census(0);
   census.hear({.there = {1, 70, 80}, .finished = {90}}, kPeers);

@@ -116,20 +116,13 @@ void Runtime::post_beginning(const char* state, std::string waiting_for) {
 // Where more than half of the others learn something else, the slip is most likely ours. They hear
 // of it before we go.
 void Runtime::refuse_to_be_alone() {
-  std::string reasons;
-  std::size_t differing = 0;
-  std::vector<PeerState> peers = parts_.transport->peers();
-  std::erase_if(peers, [](const PeerState& peer) { return !peer.wanted && !peer.disagrees; });
-  for (const PeerState& peer : peers) {
-    if (!peer.disagrees) continue;
-    if (differing++ == 0) reasons = fmt::format("{}: {}", peer.name, peer.reason);
-  }
-  if (2 * differing <= peers.size()) return;
+  const Census::Dissent dissent = company_.census.dissent(parts_.transport->peers());
+  if (!dissent.of_most()) return;
   std::this_thread::sleep_for(kTellWithin);
   parts_.transport->close();
   throw std::invalid_argument(
       fmt::format("{} of the {} others learn something else, and nothing was trained. {}",
-                  differing, peers.size(), reasons));
+                  dissent.differing, dissent.others, dissent.first));
 }
 
 // What peers say besides waits until the node is started.
