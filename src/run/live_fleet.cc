@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "live/link/agreement.h"
 #include "report/json_depth.h"
 
 namespace tessera {
@@ -64,12 +65,8 @@ class Fields {
     return all;
   }
 
-  // A terminal would obey control characters.
   static std::string clean(std::string_view text) {
-    std::string cleaned(text.substr(0, kTextMax));
-    for (char& c : cleaned)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return cleaned;
+    return without_controls(text.substr(0, kTextMax));
   }
 
  private:

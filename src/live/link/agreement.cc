@@ -12,13 +12,6 @@ constexpr std::string_view kBetween = " = ";
 constexpr std::size_t kKeysMax = 4;     // That are told.
 constexpr std::size_t kValueMax = 120;  // Characters of a value that are told.
 
-std::string printable(std::string_view text) {
-  std::string shown(text);
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return shown;
-}
-
 using Lines = std::map<std::string_view, std::string_view>;  // Values by key.
 
 Lines lines_of(std::string_view text) {
@@ -39,7 +32,7 @@ std::string show(std::string_view value, std::size_t parted) {
                                 ? std::min(parted - kValueMax / 4, value.size())
                                 : 0;
   const std::string_view part = value.substr(begin, kValueMax);
-  return fmt::format("{}{}{}", begin > 0 ? "..." : "", printable(part),
+  return fmt::format("{}{}{}", begin > 0 ? "..." : "", without_controls(part),
                      begin + part.size() < value.size() ? "..." : "");
 }
 
@@ -51,8 +44,22 @@ std::string show_pair(std::string_view here, std::string_view there) {
 
 }  // namespace
 
+// In UTF-8 the second set, U+0080 to U+009F, is 0xC2 and a byte below 0xA0.
+std::string without_controls(std::string_view text) {
+  std::string shown(text);
+  unsigned char before = 0;
+  for (char& c : shown) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool second = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
+    if (byte < 0x20 || byte == 0x7f || second) c = '?';
+    before = byte;
+  }
+  return shown;
+}
+
 void Agreement::add(std::string_view key, std::string_view value) {
-  const std::string line = fmt::format("{}{}{}\n", printable(key), kBetween, printable(value));
+  const std::string line =
+      fmt::format("{}{}{}\n", without_controls(key), kBetween, without_controls(value));
   text_ += line.substr(0, kBytesMax - text_.size());
 }
 

@@ -25,4 +25,7 @@ class Agreement {
 // and a line's length at most, whatever the peer says.
 std::string difference(std::string_view here, std::string_view there);
 
+// A terminal would obey control characters, those of both sets: each becomes '?'.
+std::string without_controls(std::string_view text);
+
 }  // namespace tessera

@@ -24,6 +24,15 @@ TEST(Agreement, WhatOnlyOneSaysIsNothingForTheOther) {
   EXPECT_EQ(difference("", "model = mlp\n"), "model: here nothing, there mlp");
 }
 
+TEST(Agreement, WhatATerminalWouldObeyIsNotShown) {
+  EXPECT_EQ(without_controls("\x1b[2J\x7f\n"), "?[2J??");
+  EXPECT_EQ(without_controls("\xc2\x9b"
+                             "2J"),
+            "\xc2?2J")
+      << "the same, as one character of eight bits";
+  EXPECT_EQ(without_controls("\xc3\x9b \xc2\xa0 \xe2\x82\xac"), "\xc3\x9b \xc2\xa0 \xe2\x82\xac");
+}
+
 TEST(Agreement, LongValuesAreToldFromWhereTheyPart) {
   const std::string same(500, 'x');
   const std::string told = difference(text_of("c", same + "/cat"), text_of("c", same + "/dog"));
