@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "base/files.h"
@@ -18,6 +19,7 @@
 #include "data/partition.h"
 #include "live/invitation.h"
 #include "live/link/keys.h"
+#include "live/link/names.h"
 #include "live/link/own_address.h"
 #include "run/live_invite.h"
 #include "run/plan.h"
@@ -49,29 +51,48 @@ struct Place {
   fs::path settings, roster, experiment, records;
 };
 
-// Whether this machine was let in before, by the same owner.
-bool is_member_already(const Place& place, const Invitation& invitation, const KeyPair& keys) {
-  if (!fs::exists(place.settings)) return false;
+// Where this machine is reached. From when others are told until it listens there, the port is
+// claimed, so that no other node of this machine announces the same.
+struct Reached {
+  std::string address{};
+  std::optional<PortClaim> claim{};
+};
+
+Reached reached_at(std::string address) {
+  if (address == kDialsOut) return {std::move(address)};
+  const int port = std::stoi(std::string(split_address(address).port));
+  return {std::move(address), PortClaim::make(port)};
+}
+
+// Where this machine was let in before, by the same owner.
+std::optional<Reached> member_already(const Place& place, const Invitation& invitation,
+                                      const KeyPair& keys) {
+  if (!fs::exists(place.settings)) return std::nullopt;
   const Roster roster = or_throw<std::invalid_argument>(Roster::read(place.roster));
   const Member* const self = roster.find(invitation.name);
   if (roster.owner() == invitation.owner && self != nullptr && self->public_key == keys.public_key)
-    return true;
+    return reached_at(self->address);
   throw std::invalid_argument(
       fmt::format("{} is of another fleet or another {}: join in a folder of its own, --dir=FOLDER",
                   place.roster.string(), invitation.name));
 }
 
-std::string reached_at(const JoinArguments& arguments, const Invitation& invitation) {
+// As it is said, or else found out. The member to knock at may be on this machine, and not listen
+// yet.
+Reached choose_address(const JoinArguments& arguments, const Invitation& invitation) {
   if (!arguments.address.empty()) {
     if (const std::string fault = address_fault(arguments.address); !fault.empty())
       throw std::invalid_argument(fmt::format("--address={}: {}", arguments.address, fault));
-    return arguments.address;
+    return reached_at(arguments.address);
   }
   const std::string host = or_throw(own_host_towards(invitation.address));
-  const std::string address = fmt::format("{}:{}", host, or_throw(unused_port(kUsualPort)));
+  const auto [member_host, member_port] = split_address(invitation.address);
+  PortClaim claim = or_throw(
+      claim_unused_port(kUsualPort, host == member_host ? std::stoi(std::string(member_port)) : 0));
+  std::string address = fmt::format("{}:{}", host, claim.port());
   print_err("{} will be reached at {}; where that is wrong, say --address=HOST:PORT\n",
             invitation.name, address);
-  return address;
+  return {std::move(address), std::move(claim)};
 }
 
 std::map<std::string, std::string> settings_of(const Place& place, const JoinArguments& arguments,
@@ -124,15 +145,16 @@ int join(const JoinArguments& arguments) {
   const KeyPair keys = or_throw<std::invalid_argument>(fs::exists(place.keys.secret)
                                                            ? read_key_file(place.keys.secret)
                                                            : make_key_files(place.keys));
-  if (!is_member_already(place, invitation, keys)) {
-    const std::string address = reached_at(arguments, invitation);
+  std::optional<Reached> at = member_already(place, invitation, keys);
+  if (!at) {
+    at = choose_address(arguments, invitation);
     print_err("{} has the key {}\n", invitation.name, keys.public_key);
     listen_for({SIGINT, SIGTERM, SIGHUP}, SecondSignal::kEndsAtOnce);
     const auto data = arguments.settings.find("data");
     Result<LetIn> joined = knock_until_let_in(
         {.invitation = invitation,
          .keys = keys,
-         .address = address,
+         .address = at->address,
          .say = [](std::string_view line) { print_err("{}\n", line); },
          .on_experiment = [&](const std::string& text) { check_experiment(text, data->second); },
          .stop = interrupted});

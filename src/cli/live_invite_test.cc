@@ -184,6 +184,23 @@ TEST_F(LiveInvite, AMachineTakesTheLostOnesPlace) {
     EXPECT_EQ(exit_code(machine), "0\n") << text_in(machine, "log");
 }
 
+// Both machines are this one, and neither listens before it is let in.
+TEST_F(LiveInvite, TwoNodesOfOneMachineAnnounceDifferentPorts) {
+  ASSERT_EQ(invite("bob carol"), 0) << text_in("alice", "err");
+  const std::string bob = token_of("bob"), carol = token_of("carol");
+  for (const auto& [machine, token] : {std::pair("bob", bob), std::pair("carol", carol)}) {
+    start(machine, fmt::format("join {} {}", token, kData));
+    ASSERT_TRUE(says(machine, "will be reached at 127.0.0.1:")) << text_in(machine, "log");
+  }
+  start("alice", "node alice.toml");
+  ASSERT_EQ(tessera("alice", "accept bob carol"), 0) << text_in("alice", "err");
+  for (const char* machine : {"alice", "bob", "carol"})
+    EXPECT_EQ(exit_code(machine), "0\n") << machine << text_in(machine, "log");
+  const Result<Roster> roster = Roster::read(root_ / "alice/roster.toml");
+  ASSERT_TRUE(roster.ok());
+  EXPECT_NE(roster->find("bob")->address, roster->find("carol")->address);
+}
+
 TEST_F(LiveInvite, WhatIsAskedWronglyIsSaidInOneLine) {
   const auto refuses = [&](const std::string& machine, const std::string& arguments,
                            std::string_view words) {

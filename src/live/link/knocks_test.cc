@@ -7,7 +7,6 @@
 
 #include "live/link/fleet_asker.h"
 #include "live/link/frame.h"
-#include "live/link/own_address.h"
 #include "live/link/testing.h"
 
 namespace tessera {
@@ -153,21 +152,6 @@ TEST(Guest, AFloodOfKnocksIsBoundedAndCounted) {
   }));
   const double seconds = to_seconds(clock.now() - Instant{});
   EXPECT_LE(inviting.knocks, 8 + 5 * (seconds + 1));
-}
-
-TEST(OwnAddress, IsTheOneThatConnectionsLeaveFrom) {
-  EXPECT_EQ(*own_host_towards("127.0.0.1:5555"), "127.0.0.1");
-  EXPECT_FALSE(own_host_towards("no-such-host.invalid:5555").ok());
-  const int taken = free_port();
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in where{};
-  where.sin_family = AF_INET;
-  where.sin_port = htons(static_cast<std::uint16_t>(taken));
-  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
-  ASSERT_EQ(::listen(fd, 1), 0);
-  EXPECT_GT(*unused_port(taken), taken);
-  ::close(fd);
 }
 
 }  // namespace

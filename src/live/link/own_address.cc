@@ -4,10 +4,12 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "live/link/names.h"
@@ -74,10 +76,33 @@ Result<std::string> own_host_towards(const std::string& address) {
   return own;
 }
 
-Result<int> unused_port(int first) {
+std::optional<PortClaim> PortClaim::make(int port) {
+  const std::string name = fmt::format("tessera-port-{}", port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, name.size());  // A name that begins with a zero is no file.
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return PortClaim(port, -1);
+  if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0)
+    return PortClaim(port, descriptor);
+  const bool taken = errno == EADDRINUSE;
+  ::close(descriptor);
+  return taken ? std::nullopt : std::optional(PortClaim(port, -1));
+}
+
+PortClaim::~PortClaim() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+// Claimed first: who is given the same port in the same moment must not find it free.
+Result<PortClaim> claim_unused_port(int first, int taken) {
   constexpr int kTried = 100;
-  for (int port = first; port < first + kTried; ++port)
-    if (is_unused(port)) return port;
+  for (int port = first; port < first + kTried; ++port) {
+    if (port == taken) continue;
+    std::optional<PortClaim> claim = PortClaim::make(port);
+    if (claim && is_unused(port)) return std::move(*claim);
+  }
   return Error{"port", fmt::format("all ports from {} to {} are taken", first, first + kTried - 1)};
 }
 
