@@ -49,6 +49,7 @@ test   lintian                -
 test   man-db                 command:man
 test   adduser                -
 test   systemd                -
+test   nftables               -
 test   chromium               command:chromium
 test   npm                    command:npm
 test   python3-numpy          python:numpy

@@ -91,8 +91,25 @@ std::optional<std::vector<Knocker>> await_knocks(const LiveHome& home,
 
 void show(const LiveHome& home, const Knocker& knocker) {
   const Member* const before = home.roster.find(knocker.name);
+  std::string place;
+  if (before != nullptr)
+    place = before->dials_out() ? "  in place of one that dials out"
+                                : fmt::format("  in place of the one at {}", before->address);
   print_out("{:<12} {:<24} {}{}\n", knocker.name, knocker.said.address, knocker.said.public_key,
-            before == nullptr ? "" : fmt::format("  in place of the one at {}", before->address));
+            place);
+}
+
+// Nobody can connect to either of two that dial out. Their nodes say so as well, where it matters.
+void warn_of_no_way(const Roster& roster, const std::vector<Knocker>& chosen) {
+  std::string names;
+  std::size_t count = 0;
+  for (const Member& member : roster.members())
+    if (member.dials_out()) names += (count++ == 0 ? "" : ", ") + member.name;
+  const bool newly = std::ranges::any_of(
+      chosen, [](const Knocker& knocker) { return knocker.said.address == kDialsOut; });
+  if (newly && count > 1)
+    print_err("note: {} dial out, and no two of them have a link: they learn from the others\n",
+              names);
 }
 
 bool agreed() {
@@ -123,6 +140,7 @@ int sign_in(LiveHome home, const std::vector<Knocker>& chosen) {
     code = 1;
   }
   if (accepted == 0) return code;
+  warn_of_no_way(home.roster, chosen);
   or_throw<std::invalid_argument>(home.roster.sign(home.owner));
   or_throw(home.roster.write(home.settings.roster));
   print_out("{}: version {}, {} members of {}; running members take it over\n",

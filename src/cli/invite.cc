@@ -51,6 +51,11 @@ std::map<std::string, std::string> first_settings(const InviteArguments& argumen
   const std::string& name = lines["name"];
   if (const std::string fault = member_name_fault(name); !fault.empty())
     throw std::invalid_argument(fmt::format("--name={}: {}", name, fault));
+  if (arguments.address == kDialsOut)
+    throw std::invalid_argument(
+        fmt::format("--address={}: newcomers knock at this machine, so it needs an address that "
+                    "they can connect to; one that dials out can join by a token",
+                    arguments.address));
   if (const std::string fault = address_fault(arguments.address); !fault.empty())
     throw std::invalid_argument(fmt::format("--address={}: {}", arguments.address, fault));
   if (lines["folder"].empty()) lines["folder"] = in_folder(folder, name).string();
@@ -133,6 +138,11 @@ void write_tokens(const LiveHome& home, const InviteArguments& arguments) {
       std::chrono::duration_cast<std::chrono::seconds>(time_of_day()) +
       std::chrono::duration_cast<std::chrono::seconds>(parse_duration(arguments.valid));
   const Member& self = *home.roster.find(home.settings.name);
+  if (self.dials_out())
+    throw std::invalid_argument(
+        fmt::format("{} dials out, so nobody can knock at it: --node=FILE names the settings of a "
+                    "member that has an address",
+                    self.name));
   const Bytes experiment = fingerprint(told_experiment(home.settings, home.roster));
   std::vector<Guest> guests = valid_guests(home);
   std::string tokens;

@@ -81,7 +81,7 @@ std::optional<Reached> member_already(const Place& place, const Invitation& invi
 // yet.
 Reached choose_address(const JoinArguments& arguments, const Invitation& invitation) {
   if (!arguments.address.empty()) {
-    if (const std::string fault = address_fault(arguments.address); !fault.empty())
+    if (const std::string fault = member_address_fault(arguments.address); !fault.empty())
       throw std::invalid_argument(fmt::format("--address={}: {}", arguments.address, fault));
     return reached_at(arguments.address);
   }
@@ -90,8 +90,10 @@ Reached choose_address(const JoinArguments& arguments, const Invitation& invitat
   PortClaim claim = or_throw(
       claim_unused_port(kUsualPort, host == member_host ? std::stoi(std::string(member_port)) : 0));
   std::string address = fmt::format("{}:{}", host, claim.port());
-  print_err("{} will be reached at {}; where that is wrong, say --address=HOST:PORT\n",
-            invitation.name, address);
+  print_err(
+      "{} will be reached at {}; where that is wrong, say --address=HOST:PORT, or "
+      "--address={} where nobody can connect to it\n",
+      invitation.name, address, kDialsOut);
   return {std::move(address), std::move(claim)};
 }
 
@@ -183,16 +185,18 @@ Action add_join(CLI::App& parser) {
   parser.add_option("--dir", arguments->folder,
                     "Where key, roster and settings go; made if need be (default: here)");
   parser.add_option("--address", arguments->address,
-                    "Where this machine is reached, as host:port (default: the address it has "
-                    "towards the member, and port 5555 or the next that is free)");
+                    "Where this machine is reached, as host:port, or dials-out where nobody can "
+                    "connect to it, as behind a NAT (default: the address it has towards the "
+                    "member, and port 5555 or the next that is free)");
   add_setting_flags(parser, arguments->settings,
                     {"name", "key", "roster", "experiment", "guests", "begin_with"});
   parser.footer(
       "Makes this machine's key, knocks at the member that the token names, waits until the owner "
       "lets it in,\nand runs as tessera node does, with the same exit codes. Typed again it goes "
       "on where it was.\n\n"
-      "Example:\n"
-      "  tessera join tessera-1-... --data=csv:file=/srv/readings.csv");
+      "Examples:\n"
+      "  tessera join tessera-1-... --data=csv:file=/srv/readings.csv\n"
+      "  tessera join tessera-1-... --address=dials-out");
   return [arguments](const std::string&) { return join(*arguments); };
 }
 

@@ -184,6 +184,45 @@ TEST_F(LiveInvite, AMachineTakesTheLostOnesPlace) {
     EXPECT_EQ(exit_code(machine), "0\n") << text_in(machine, "log");
 }
 
+// Carol is behind a NAT: it says so, and is a member like the others.
+TEST_F(LiveInvite, AMachineThatNobodyCanConnectToJoinsByATokenToo) {
+  ASSERT_EQ(invite("bob carol"), 0) << text_in("alice", "err");
+  const std::string bob = token_of("bob"), carol = token_of("carol");
+  start("alice", "node alice.toml");
+  join("bob", bob);
+  start("carol", fmt::format("join {} --address=dials-out {}", carol, kData));
+  ASSERT_EQ(tessera("alice", "accept bob carol"), 0) << text_in("alice", "err");
+  EXPECT_NE(text_in("alice", "out").find("dials-out"), std::string::npos)
+      << text_in("alice", "out");
+  EXPECT_EQ(text_in("alice", "err").find("no two of them"), std::string::npos);
+  for (const char* machine : {"alice", "bob", "carol"}) {
+    EXPECT_EQ(exit_code(machine), "0\n") << machine << text_in(machine, "log");
+    EXPECT_TRUE(says(machine, "finished after 60 rounds")) << text_in(machine, "log");
+  }
+  EXPECT_TRUE(says("alice", "carol knocks, will dial out, with the key"));
+  EXPECT_TRUE(says("bob", "carol is alive")) << text_in("bob", "log");
+  const Result<Roster> roster = Roster::read(root_ / "bob/roster.toml");
+  ASSERT_TRUE(roster.ok());
+  EXPECT_TRUE(roster->find("carol")->dials_out());
+}
+
+// They are told when they are let in, and by their nodes where they would always meet.
+TEST_F(LiveInvite, TwoThatDialOutAreToldThatTheyHaveNoLink) {
+  ASSERT_EQ(invite("bob carol"), 0) << text_in("alice", "err");
+  const std::string bob = token_of("bob"), carol = token_of("carol");
+  start("alice", "node alice.toml");
+  start("bob", fmt::format("join {} --address=dials-out {}", bob, kData));
+  start("carol", fmt::format("join {} --address=dials-out {}", carol, kData));
+  ASSERT_EQ(tessera("alice", "accept bob carol"), 0) << text_in("alice", "err");
+  EXPECT_NE(text_in("alice", "err").find("note: bob, carol dial out, and no two of them"),
+            std::string::npos)
+      << text_in("alice", "err");
+  EXPECT_EQ(exit_code("bob"), "2\n") << text_in("bob", "log");
+  EXPECT_TRUE(says("bob", "bob and carol are neighbours and all dial out"));
+  EXPECT_EQ(exit_code("carol"), "2\n") << text_in("carol", "log");
+  send_signal("alice", SIGTERM);
+}
+
 // Both machines are this one, and neither listens before it is let in.
 TEST_F(LiveInvite, TwoNodesOfOneMachineAnnounceDifferentPorts) {
   ASSERT_EQ(invite("bob carol"), 0) << text_in("alice", "err");
@@ -210,6 +249,8 @@ TEST_F(LiveInvite, WhatIsAskedWronglyIsSaidInOneLine) {
   refuses("alice", "invite bob", "there is no fleet in . yet");
   refuses("alice", "invite bob --experiment=toy.toml --name=alice --address=nowhere",
           "host:port is needed");
+  refuses("alice", "invite bob --experiment=toy.toml --name=alice --address=dials-out",
+          "newcomers knock at this machine, so it needs an address");
   refuses("alice", "invite ../bob", "a name is made of letters");
   refuses("alice", "accept bob", "roster.toml");
   refuses("bob", "join bob.pub", "paste the whole line that tessera invite wrote");
@@ -223,12 +264,20 @@ TEST_F(LiveInvite, WhatIsAskedWronglyIsSaidInOneLine) {
   start("alice", "node alice.toml");
   refuses("bob", fmt::format("join {} --address={}", bob, address()),
           "every machine of this fleet has its own data: --data=csv:");
+  refuses("bob", fmt::format("join {} --address=dialsout {}", bob, kData),
+          "or dials-out where nobody can connect to it");
   EXPECT_EQ(tessera("alice", "accept --refuse bob"), 0);
   refuses("bob", fmt::format("join {} --address={} {}", bob, address(), kData),
           "does not know this invitation");
   send_signal("alice", SIGTERM);
   EXPECT_EQ(exit_code("alice"), "0\n");
   EXPECT_TRUE(says("alice", "stopped before it began"));
+  ASSERT_EQ(tessera("alice",
+                    "roster replace roster.toml alice --address=dials-out "
+                    "--sign=fleet.key"),
+            0)
+      << text_in("alice", "err");
+  refuses("alice", "invite bob", "alice dials out, so nobody can knock at it");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Result<std::vector<Row>> read_rows(const std::filesystem::path& path) {
 std::string knock_fault(const Knock& knock) {
   if (!is_public_key(knock.public_key)) return "its key is none";
   if (knock.address.size() > 255) return "its address is too long";
-  return address_fault(knock.address);
+  return member_address_fault(knock.address);
 }
 
 Result<std::vector<Guest>> parse_guests(std::string_view text) {

@@ -45,6 +45,10 @@ Result<Invitation> read_invitation(ByteReader& in) {
   invitation.secret_key = key_from_bytes(secret);
   invitation.member_key = key_from_bytes(member);
   invitation.owner = signing_key_of(owner);
+  if (invitation.address == kDialsOut)
+    return Error{"token",
+                 "the member that this token names dials out, so nobody can knock at it: ask for "
+                 "one that names a member with an address"};
   if (!member_name_fault(invitation.name).empty() || !address_fault(invitation.address).empty())
     return not_a_token("has a name or an address that cannot be");
   return invitation;

@@ -51,6 +51,9 @@ TEST(Invitation, AForgedNameOrAddressIsRefused) {
   invitation = an_invitation();
   invitation.address = "10.0.0.1";
   EXPECT_FALSE(parse_token(to_token(invitation)).ok());
+  invitation.address = "dials-out";
+  EXPECT_NE(parse_token(to_token(invitation)).error().message.find("nobody can knock at it"),
+            std::string::npos);
 }
 
 TEST(Invitation, AFingerprintTellsTextsApart) {

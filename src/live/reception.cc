@@ -119,8 +119,10 @@ KnockStanding Reception::take_knock(const Guest& guest, const Knock& knock) {
     std::erase_if(knockers_, [&](const Knocker& other) { return other.name == guest.name; });
     known = &knockers_.emplace_back(Knocker{guest.name, guest.key, knock});
     unsaved_ = true;
-    lines_.push_back(fmt::format("{} knocks, at {} with the key {}: tessera accept {}", guest.name,
-                                 knock.address, knock.public_key, guest.name));
+    lines_.push_back(fmt::format(
+        "{} knocks, {} with the key {}: tessera accept {}", guest.name,
+        knock.address == kDialsOut ? "will dial out," : fmt::format("at {}", knock.address),
+        knock.public_key, guest.name));
   }
   if (is_member(roster_, *known)) return open_ ? KnockStanding::kAccepted : KnockStanding::kEarly;
   if (known->said != knock) known->said = knock, unsaved_ = true;

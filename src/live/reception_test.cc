@@ -94,6 +94,18 @@ TEST_F(ReceptionTest, AKnockWaitsForTheOwnerAndIsThenToldTheRoster) {
   EXPECT_TRUE(parse_signed_roster(second.roster, owner_.public_key).ok());
 }
 
+TEST_F(ReceptionTest, OneThatNobodyCanConnectToMaySaySo) {
+  const Knock said{make_key_pair().public_key, std::string(kDialsOut)};
+  EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kWaiting);
+  EXPECT_EQ(kept(), std::vector{(Knocker{"bob", bob_.public_key, said})});
+  ASSERT_TRUE(roster_.add("bob", said.address, said.public_key).ok());
+  ASSERT_TRUE(roster_.sign(owner_).ok());
+  reception_->look(roster_);
+  EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kAccepted);
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_NE(lines_[0].find("bob knocks, will dial out, with the key"), std::string::npos);
+}
+
 TEST_F(ReceptionTest, AnInvitationBelongsToTheFirstKeyThatKnocksWithIt) {
   const Knock said{make_key_pair().public_key, "10.0.0.2:5555"};
   EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kWaiting);
@@ -121,10 +133,11 @@ TEST_F(ReceptionTest, WhatNoMemberCouldHaveIsRefusedAndNotKept) {
   for (const Knock& said :
        {Knock{key, ""}, Knock{key, "10.0.0.2"}, Knock{key, "10.0.0.2:0"},
         Knock{key, "10.0.0.2:5555\n[[member]]"}, Knock{key, "a\"b:1"}, Knock{key, "a b:1"},
+        Knock{key, "dials-out\n"}, Knock{key, "dials-outs"}, Knock{key, "Dials-Out"},
         Knock{std::string(40, '\"'), "10.0.0.2:5555"}, Knock{std::string(40, ' '), "a:1"}})
     EXPECT_EQ(knock(bob_, said).standing, KnockStanding::kWrong) << said.address;
   EXPECT_EQ(reception_->answer(bob_.public_key, Bytes(46)).standing, KnockStanding::kWrong);
-  EXPECT_EQ(refused("knock"), 9u);
+  EXPECT_EQ(refused("knock"), 12u);
   EXPECT_TRUE(kept().empty());
   EXPECT_EQ(reception_->answer(alice_.public_key, encode_knock({key, "a:1"})).standing,
             KnockStanding::kWrong)

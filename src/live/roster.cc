@@ -31,8 +31,7 @@ std::string name_or_key_fault(const std::string& name, const std::string& public
 std::string member_fault(const Member& member) {
   if (std::string fault = member_name_fault(member.name); !fault.empty())
     return fmt::format("name '{}': {}", member.name, fault);
-  if (std::string fault = member.dials_out() ? std::string() : address_fault(member.address);
-      !fault.empty())
+  if (std::string fault = member_address_fault(member.address); !fault.empty())
     return fmt::format("{}: address '{}': {}", member.name, member.address, fault);
   return name_or_key_fault(member.name, member.public_key);
 }
@@ -52,9 +51,7 @@ std::string member_name_fault(std::string_view name) {
 
 std::string address_fault(std::string_view address) {
   const std::size_t colon = address.rfind(':');
-  if (colon == address.npos || colon == 0)
-    return "host:port is needed, such as 10.0.0.1:5555, or dials-out where nobody can connect to "
-           "it";
+  if (colon == address.npos || colon == 0) return "host:port is needed, such as 10.0.0.1:5555";
   const std::string_view host = address.substr(0, colon), port = address.substr(colon + 1);
   if (host.find("//") != host.npos) return "write host:port, without tcp:// before it";
   const bool brackets = host.front() == '[' && host.back() == ']';
@@ -68,6 +65,14 @@ std::string address_fault(std::string_view address) {
   if (!digits || std::stoi(std::string(port)) < 1 || std::stoi(std::string(port)) > 65535)
     return "the port should be between 1 and 65535";
   return {};
+}
+
+std::string member_address_fault(std::string_view address) {
+  if (address == kDialsOut) return {};
+  std::string fault = address_fault(address);
+  if (!fault.empty() && address.find(':') == address.npos)
+    fault += fmt::format(", or {} where nobody can connect to it", kDialsOut);
+  return fault;
 }
 
 Result<void> Roster::insert(Member member) {

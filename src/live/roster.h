@@ -106,6 +106,8 @@ std::string show_run(std::uint64_t run);
 std::string member_name_fault(std::string_view name);
 // Empty when the address is host:port with a port between 1 and 65535, else what is wrong with it.
 std::string address_fault(std::string_view address);
+// The same of what a member may have in a roster: one that nobody can connect to has kDialsOut.
+std::string member_address_fault(std::string_view address);
 
 // Whether a running node that holds one roster may go on with another. Errors, each a word to count
 // it by: those of check_signature(), "roster-owner" for another owner's, "roster-old" for a version

@@ -46,11 +46,11 @@ function edgesOf(nodes) {
   return [...edges.values()];
 }
 
-// A circle, a triangle or a cross: what a node is does not hang on its colour.
+// A circle, a ring, a triangle or a cross: what a node is does not hang on its colour.
 function shapeOf(is) {
   if (is === "slow") return svg("path", { d: "M0,-8 L8,6 L-8,6 Z", class: is });
   if (is === "lost") return svg("path", { d: "M-7,-4 L-4,-7 L0,-3 L4,-7 L7,-4 L3,0 L7,4 L4,7 L0,3 L-4,7 L-7,4 L-3,0 Z", class: is });
-  return svg("circle", { r: 7, class: is });
+  return svg("circle", { r: is === "heard" ? 6 : 7, class: is });
 }
 
 // Where a node's name stands: beside its shape, and where many would cover each other along the ray from the middle.
@@ -115,7 +115,7 @@ function rowOf(node) {
   const doing = node.waiting_for ? `${node.state} for ${node.waiting_for}` : node.state;
   const why = el("td", { class: "text" }, node.why || doing || "");
   const none = () => el("td", {}, "–");
-  if (node.is === "lost")
+  if (node.is === "lost" || node.is === "heard")
     return el("tr", { "data-node": node.name }, name, is, none(), none(), none(), none(), none(), none(), none(), why);
   return el(
     "tr",
@@ -144,7 +144,8 @@ function draw(data) {
   const count = (is) => nodes.filter((node) => node.is === is).length;
   document.getElementById("title").textContent = document.title = data.title;
   document.getElementById("subtitle").textContent =
-    `${nodes.length} nodes: ${count("alive")} alive, ${count("slow")} slow, ${count("lost")} lost`;
+    `${nodes.length} nodes: ${count("alive")} alive, ${count("slow")} slow, ${count("lost")} lost` +
+    (count("heard") > 0 ? `, ${count("heard")} heard` : "");
   drawAlarms(nodes);
   drawTopology(nodes);
   document.querySelector("#fleet tbody").replaceChildren(...nodes.map(rowOf));

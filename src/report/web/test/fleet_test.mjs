@@ -153,6 +153,10 @@ const HUNDRED = Array.from({ length: 100 }, (_, id) => ({
   links: [1, 2, 3, 97, 98, 99].map((step) => ({ id: (id + step) % 100, is: "alive", why: "", out: 1e5, in: 1e5 })),
 }));
 
+// One of them dials out: nobody can ask it, and the others hear it.
+const dialsOut = ({ id, name }) => ({ id, name, address: "dials-out", is: "heard", why: "it dials out", alarms: [] });
+HUNDRED[60] = dialsOut(HUNDRED[60]);
+
 // Drawn again every second; a task of more than 50 ms is one that a reader could feel.
 async function aHundred(browser, address) {
   let asked = 0;
@@ -172,6 +176,10 @@ async function aHundred(browser, address) {
   while (asked < before + 5) await page.waitForTimeout(100);
   assert.equal(await page.locator("#topology line").count(), 300);
   assert.equal(await page.locator("#alarms li").count(), 1);
+  const heard = await page.locator("#fleet tr[data-node=node-60]").innerText();
+  assert.match(heard, /heard.*it dials out/s);
+  assert.doesNotMatch(heard, /NaN|undefined/);
+  assert.match(await page.locator("#subtitle").innerText(), / lost, 1 heard$/);
   const longest = await page.evaluate(() => window.longest);
   console.log(`a hundred nodes: the longest task of five updates took ${longest || "less than 50"} ms`);
   assert.ok(longest < 500, `an update of ${longest} ms`);
