@@ -20,8 +20,8 @@ double part_of(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
-// Where a node has links that it keeps, they are its company. Where it makes them as it goes, so is
-// whoever has been there and rests.
+}  // namespace
+
 bool has_company(std::span<const PeerState> peers) {
   if (std::ranges::any_of(peers, &PeerState::wanted))
     return std::ranges::any_of(peers, [](const PeerState& p) { return p.wanted && p.alive(); });
@@ -30,8 +30,6 @@ bool has_company(std::span<const PeerState> peers) {
            return p.alive() || rests;
          });
 }
-
-}  // namespace
 
 std::uint64_t Effort::skipped(Done done) const {
   const std::uint64_t counted = done.rounds - std::min(done.rounds, joined_at_);

@@ -14,6 +14,10 @@
 
 namespace tessera {
 
+// Where a node has links that it keeps, they are its company. Where it makes them as it goes, so is
+// whoever has been there and rests.
+bool has_company(std::span<const PeerState> peers);
+
 class Effort {
  public:
   struct Limits {

@@ -93,9 +93,12 @@ void Runtime::tick() {
     parts_.membership->tick();
     if (parts_.membership->is_removed()) leaving_.leave_now();
   }
-  sending_.look_at_members();
+  sending_.look_at_links();
   if (leaving_.finished()) return;
-  const std::string news = effort_.look(clock_.now(), parts_.transport->peers(), done());
+  // Those who rest are asked for where the others are no company.
+  std::vector<PeerState> peers = parts_.transport->active_peers();
+  if (peers.empty() || !has_company(peers)) peers = parts_.transport->peers();
+  const std::string news = effort_.look(clock_.now(), peers, done());
   const bool alone = !effort_.alarm(clock_.now()).empty();
   if (!news.empty()) parts_.observer->say(alone ? LogLevel::kWarning : LogLevel::kInfo, news);
 }

@@ -16,7 +16,7 @@ void Sending::Message::fields(Archive& archive) {
 }
 
 void Sending::send(NodeId to, const Payload& payload) {
-  if (!connections_.contains(to)) return;  // Not in the roster yet, or no longer.
+  if (!transport_.has_peer(to)) return;  // Not in the roster yet, or no longer.
   ++handed_over_.messages;
   handed_over_.bytes += payload.size();
   handed_over_.value_bytes += payload.value_bytes;
@@ -65,7 +65,7 @@ void Sending::retry_held() {
   std::set<NodeId> full;
   for (auto held = held_.begin(); held != held_.end();) {
     const NodeId to = held->to;
-    if (!connections_.contains(to)) {
+    if (!transport_.has_peer(to)) {
       held = held_.erase(held);
       continue;
     }
@@ -79,14 +79,12 @@ void Sending::retry_held() {
   }
 }
 
-void Sending::look_at_members() {
-  std::map<NodeId, std::uint64_t> before;
-  for (const PeerState& peer : transport_.peers()) before[peer.id] = peer.connections;
-  connections_.swap(before);
-  for (const auto& [peer, times] : connections_)
-    if (const auto known = before.find(peer);
-        known != before.end() && times > 1 && times > known->second)
-      tell_again(peer);
+void Sending::look_at_links() {
+  const bool first = !std::exchange(looked_, true);
+  for (const PeerState& peer : transport_.active_peers()) {
+    const std::uint64_t before = std::exchange(connections_[peer.id], peer.connections);
+    if (!first && peer.connections > 1 && peer.connections > before) tell_again(peer.id);
+  }
 }
 
 void Sending::tell_all_again() {
@@ -95,7 +93,7 @@ void Sending::tell_all_again() {
 
 void Sending::tell_again(NodeId to) {
   const auto told = last_told_.find(to);
-  if (told == last_told_.end() || !connections_.contains(to)) return;
+  if (told == last_told_.end() || !transport_.has_peer(to)) return;
   for (const Message& message : told->second) transport_.send(to, message.bytes);
 }
 

@@ -43,9 +43,9 @@ class Sending {
   void retry_held();
   void forget_held() { held_.clear(); }
 
-  // Looks who is in the roster now. A link that was made anew may lead to a peer that was started
-  // anew, and is told again.
-  void look_at_members();
+  // A few times a second: a link that was made anew may lead to a peer that was started anew, and
+  // is told again.
+  void look_at_links();
   void tell_all_again();
 
   const Traffic& handed_over() const { return handed_over_; }  // Whatever became of it.
@@ -74,7 +74,8 @@ class Sending {
   Transport& transport_;
   SendingOptions options_;
   std::function<void(std::string_view)> say_;
-  std::map<NodeId, std::uint64_t> connections_;  // Of each member, as last looked at.
+  bool looked_ = false;
+  std::map<NodeId, std::uint64_t> connections_;  // Of those linked to, as last looked at.
   std::map<NodeId, std::deque<Message>> last_told_;
   std::deque<Held> held_;
   std::map<NodeId, Stall> stalls_;  // Of peers whose queues were full.

@@ -22,7 +22,7 @@ class SendingTest : public testing::Test {
   }
   Sending make(SendingOptions options = {}) {
     Sending sending(*own_, options, [this](std::string_view line) { said_ = line; });
-    sending.look_at_members();
+    sending.look_at_links();
     return sending;
   }
 

@@ -257,6 +257,13 @@ bool Link::worth_waiting_for() const {
          (condition == PeerCondition::kIdle && !outbox_.empty());
 }
 
+bool Link::asleep() const {
+  const PeerCondition condition = liveness_.condition();
+  return !connected() && !needs_connection() && condition != PeerCondition::kAlive &&
+         condition != PeerCondition::kConnecting && !liveness_.changed() && !answers_.owed() &&
+         !has_message();
+}
+
 OutgoingState Link::outgoing() const {
   return {.queued = outbox_.queue().size(),
           .queued_bytes = outbox_.queue().bytes(),

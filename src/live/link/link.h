@@ -75,6 +75,7 @@ class Link {
   void on_frame(Instant now, std::string_view route, ByteSpan bytes);
   std::optional<Answer> next_answer() { return answers_.next(); }
   bool owes_answer() const { return answers_.owed(); }
+  bool has_message() const { return !answers_.inbox().empty(); }
   std::optional<Bytes> take() { return answers_.take(); }
 
   bool alive() const { return liveness_.alive(); }
@@ -86,6 +87,10 @@ class Link {
   bool drained() const { return outbox_.empty() && leaving_.goodbye_said; }
   // It is there, or may be about to answer for the first time.
   bool worth_waiting_for() const;
+
+  // Nothing comes of it by itself: no connection, nothing to tell, nobody to miss. Until something
+  // happens to it nobody needs to look.
+  bool asleep() const;
 
   PeerState state() const;
 

@@ -22,25 +22,29 @@ std::vector<NodeId> Links::set_members(std::span<const Member> members) {
       continue;
     }
     if (it->second->connected()) to_hang_up.push_back(it->first);
+    awake_.erase(it->first);
     it = links_.erase(it);
   }
   for (const auto& [id, member] : wanted) {
     if (links_.contains(id)) continue;
     links_[id] = std::make_unique<Link>(*member, options_, next_session_++, refusals_, dials_out_);
     links_[id]->want(!wanted_ || wanted_->contains(id));
+    wake(id);
   }
   return to_hang_up;
 }
 
 void Links::want(std::span<const NodeId> peers) {
   wanted_.emplace(peers.begin(), peers.end());
-  for (auto& [id, link] : links_) link->want(wanted_->contains(id));
+  for (const NodeId id : *wanted_) wake(id);
+  // Those that were wanted are awake.
+  for (const auto& [id, link] : awake_) link->want(wanted_->contains(id));
 }
 
 std::vector<Link*> Links::unused(Instant now) {
   std::vector<Link*> resting;
-  for (auto& [id, link] : links_)
-    if (link->may_rest()) resting.push_back(link.get());
+  for (const auto& [id, link] : awake_)
+    if (link->may_rest()) resting.push_back(link);
   // Those used longest ago first.
   std::ranges::sort(resting, {}, &Link::used_at);
   const std::size_t surplus =
@@ -53,9 +57,15 @@ std::vector<Link*> Links::unused(Instant now) {
   return resting;
 }
 
-Link* Links::find(NodeId id) {
+Link* Links::wake(NodeId id) {
   const auto found = links_.find(id);
-  return found == links_.end() ? nullptr : found->second.get();
+  if (found == links_.end()) return nullptr;
+  awake_[id] = found->second.get();
+  return found->second.get();
+}
+
+void Links::doze() {
+  std::erase_if(awake_, [](const auto& entry) { return entry.second->asleep(); });
 }
 
 const Link* Links::find(NodeId id) const {
@@ -64,15 +74,19 @@ const Link* Links::find(NodeId id) const {
 }
 
 std::optional<Incoming> Links::take_next() {
-  auto at = links_.upper_bound(last_served_);
-  for (std::size_t i = 0; i < links_.size(); ++i, ++at) {
-    if (at == links_.end()) at = links_.begin();
+  auto at = awake_.upper_bound(last_served_);
+  for (std::size_t i = 0; i < awake_.size(); ++i, ++at) {
+    if (at == awake_.end()) at = awake_.begin();
     if (std::optional<Bytes> message = at->second->take()) {
       last_served_ = at->first;
       return Incoming{at->first, std::move(*message)};
     }
   }
   return std::nullopt;
+}
+
+bool Links::has_next() const {
+  return std::ranges::any_of(awake_, [](const auto& entry) { return entry.second->has_message(); });
 }
 
 bool Links::tick(Link& link, Instant now) {
@@ -96,8 +110,18 @@ std::vector<PeerState> Links::states() const {
   return states;
 }
 
+std::vector<PeerState> Links::states_of_awake() const {
+  std::vector<PeerState> states;
+  for (const auto& [id, link] : awake_) states.push_back(link->state());
+  return states;
+}
+
+void Links::say_goodbye() {
+  for (const auto& [id, link] : links_) link->say_goodbye();
+}
+
 bool Links::drained() const {
-  for (const auto& [id, link] : links_)
+  for (const auto& [id, link] : awake_)
     if (link->worth_waiting_for() && !link->drained()) return false;
   return true;
 }

@@ -1,5 +1,7 @@
 // The links of one node, by peer: who they lead to, whose turn it is to be heard, and which peers
-// have changed. Without sockets, threads or locks; the transport has those.
+// have changed. Most members of a large fleet are no neighbours of ours: their links are asleep,
+// and whoever goes through the links goes through the others. Without sockets, threads or locks;
+// the transport has those.
 #pragma once
 
 #include <cstdint>
@@ -37,20 +39,25 @@ class Links {
   // Those to be hung up for want of use.
   std::vector<Link*> unused(Instant now);
 
-  Link* find(NodeId id);
+  // Something happens to this link: it is awake from here on. Null where there is none.
+  Link* wake(NodeId id);
   const Link* find(NodeId id) const;
-  auto begin() { return links_.begin(); }
-  auto end() { return links_.end(); }
+  // By id. All that is under way is among them.
+  const std::map<NodeId, Link*>& awake() const { return awake_; }
+  void doze();  // Those to whom nothing happens any more are asleep.
 
   // The next whole message. Peers take turns, so that one that floods does not keep the others
   // waiting.
   std::optional<Incoming> take_next();
+  bool has_next() const;
 
   // Notices silence of a peer. Whether its condition has changed.
   bool tick(Link& link, Instant now);
   std::vector<PeerState> take_changes();  // Of peers whose condition changed since the last call.
   std::vector<PeerState> states() const;  // By id.
-  bool drained() const;                   // No peer that is there has anything left to confirm.
+  std::vector<PeerState> states_of_awake() const;
+  void say_goodbye();    // To all, also to those who come later.
+  bool drained() const;  // No peer that is there has anything left to confirm.
 
   void refuse(std::string_view word) { ++refusals_[std::string(word)]; }
   const Refusals& refusals() const { return refusals_; }
@@ -62,6 +69,7 @@ class Links {
   std::uint64_t next_session_;  // A link that is made anew counts its chunks from 1 again.
   std::optional<std::set<NodeId>> wanted_;  // None: all.
   std::map<NodeId, std::unique_ptr<Link>> links_;
+  std::map<NodeId, Link*> awake_;
   Refusals refusals_;
   std::set<NodeId> changed_;
   NodeId last_served_ = 0;

@@ -28,6 +28,7 @@ class Liveness {
   void tick(Instant now);
   // Whether the condition has changed, or there is a new warning, since the last call.
   bool take_change() { return std::exchange(changed_, false); }
+  bool changed() const { return changed_; }
 
   PeerCondition condition() const { return condition_; }
   bool alive() const { return condition_ == PeerCondition::kAlive; }

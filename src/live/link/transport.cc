@@ -42,7 +42,7 @@ void Transport::rouse() {
 
 bool Transport::send(NodeId to, std::shared_ptr<const Bytes> message, MessageClass what) {
   const Lock lock(mutex_);
-  Link* link = links_.find(to);
+  Link* link = links_.wake(to);
   if (stopping_ || link == nullptr || !link->outbox().push(std::move(message), what, now()))
     return false;
   rouse();
@@ -51,12 +51,12 @@ bool Transport::send(NodeId to, std::shared_ptr<const Bytes> message, MessageCla
 
 void Transport::drop_unsent() {
   const Lock lock(mutex_);
-  for (auto& [id, link] : links_) link->outbox().drop_unsent();
+  for (const auto& [id, link] : links_.awake()) link->outbox().drop_unsent();
 }
 
 void Transport::drop_unsent(NodeId to) {
   const Lock lock(mutex_);
-  if (Link* link = links_.find(to)) link->outbox().drop_unsent();
+  if (Link* link = links_.wake(to)) link->outbox().drop_unsent();
 }
 
 std::optional<Incoming> Transport::receive(Duration at_most) {
@@ -88,6 +88,16 @@ std::vector<PeerState> Transport::take_changes() {
 std::vector<PeerState> Transport::peers() const {
   const Lock lock(mutex_);
   return links_.states();
+}
+
+std::vector<PeerState> Transport::active_peers() const {
+  const Lock lock(mutex_);
+  return links_.states_of_awake();
+}
+
+bool Transport::has_peer(NodeId id) const {
+  const Lock lock(mutex_);
+  return links_.find(id) != nullptr;
 }
 
 PeerState Transport::peer(NodeId id) const {
@@ -146,7 +156,8 @@ void Transport::close() {
   {
     Lock lock(mutex_);
     if (stopping_) return;
-    for (auto& [id, link] : links_) link->say_goodbye();
+    links_.say_goodbye();
+    closing_ = true;
     rouse();
     const Instant deadline = now() + options_.linger;
     news_.wait_for(lock, options_.linger, [&] { return links_.drained(); });
@@ -169,11 +180,11 @@ void Transport::stop(Duration linger) {
 // ---- on the transport's own thread
 
 void Transport::on_answer(NodeId from, ByteSpan frame) {
-  if (Link* link = links_.find(from)) link->on_answer(now(), frame);
+  if (Link* link = links_.wake(from)) link->on_answer(now(), frame);
 }
 
 void Transport::on_frame(NodeId from, std::string_view route, ByteSpan frame) {
-  if (Link* link = links_.find(from)) return link->on_frame(now(), route, frame);
+  if (Link* link = links_.wake(from)) return link->on_frame(now(), route, frame);
   on_refused("not-a-member");
 }
 
@@ -186,7 +197,7 @@ void Transport::on_knock(std::string_view guest, std::string_view route, ByteSpa
 }
 
 void Transport::on_disconnected(NodeId peer, std::string_view why) {
-  Link* link = links_.find(peer);
+  Link* link = links_.wake(peer);
   if (link == nullptr || !link->connected()) return;
   hang_up(*link, Duration(0));
   link->disconnected(now(), why);
@@ -268,7 +279,7 @@ void Transport::rest_unused(Instant now) {
 
 void Transport::run() {
   const Duration pause = std::min(options_.heartbeat.interval, options_.retry.pause_min) / 2;
-  bool more = false;
+  bool more = false, news = false;
   while (true) {
     carrier_->wait(more ? Duration(0) : pause);
     {
@@ -276,14 +287,16 @@ void Transport::run() {
       apply_members();
       more = carrier_->collect(*this);
       rest_unused(now());
-      for (auto& [id, link] : links_) drive(*link, now());
+      for (const auto& [id, link] : links_.awake()) drive(*link, now());
       if (stopping_) {
-        for (auto& [id, link] : links_)
+        for (const auto& [id, link] : links_.awake())
           if (link->connected()) hang_up(*link, link->open() ? *stopping_ : Duration(0));
         return;
       }
+      links_.doze();
+      news = change_news_ || closing_ || links_.has_next();
     }
-    news_.notify_all();
+    if (news) news_.notify_all();
     for (const Questions::Answer& answer : questions_.answer())
       carrier_->answer(answer.route, answer.bytes);
     for (const Questions::Answer& answer : knocks_.answer())

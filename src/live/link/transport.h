@@ -60,6 +60,10 @@ class Transport final : CarrierEvents {
   // Peers whose condition changed since the last call.
   std::vector<PeerState> take_changes();
   std::vector<PeerState> peers() const;  // By id.
+  // Those that are linked to, or are to be: as many as there are neighbours, however large the
+  // fleet.
+  std::vector<PeerState> active_peers() const;
+  bool has_peer(NodeId id) const;
   PeerState peer(NodeId id) const;
   Refusals refusals() const;
   void count_refusal(std::string_view word);  // Of what came another way than by a link.
@@ -122,6 +126,7 @@ class Transport final : CarrierEvents {
   std::vector<NodeId> to_hang_up_;
   bool change_news_ = false;
   bool woken_ = false;
+  bool closing_ = false;
   std::optional<Duration> stopping_;  // How long what was sent may still take to leave.
 
   std::unique_ptr<Carrier> carrier_;
