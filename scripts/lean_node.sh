@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a live node takes: launches 16 nodes that learn CIFAR-10 on this machine, and prints the
-# proportional set size (PSS) of each, the mean of them, and the seconds from the start until every
-# node has completed its first round.
+# proportional set size (PSS) of each, the mean of them and how much of it is beyond a node's model
+# and own samples, and the seconds from the start until every node has completed its first round.
 #
 #   scripts/lean_node.sh [TESSERA] [DATA] [NODES]
 #
@@ -41,5 +41,7 @@ for pid in $(pgrep -P "$launcher"); do
   printf 'process %d: %.1f MB\n' "$pid" "$(echo "$pss / 1000" | bc -l)"
   total=$((total + pss))
 done
-printf '%d nodes: %.1f MB each (PSS), %.1f s to the first round of all\n' "$nodes" \
-  "$(echo "$total / 1000 / $nodes" | bc -l)" "$seconds"
+# A sample is 3,072 pixels and a target of 4 bytes.
+beyond=$(echo "$total / 1000 / $nodes - 89834 * 4 / 10^6 - 50000 / $nodes * 3076 / 10^6" | bc -l)
+printf '%d nodes: %.1f MB each (PSS), %.1f of it beyond model and own samples, %.1f s to the first round of all\n' \
+  "$nodes" "$(echo "$total / 1000 / $nodes" | bc -l)" "$beyond" "$seconds"

@@ -18,6 +18,7 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual std::size_t size() const = 0;
   // Writes sample `index` into `features` (exactly Task::features() long) and returns its target.
+  // Without room for them (an empty span) the features are not looked at.
   virtual float get(std::size_t index, std::span<float> features) const = 0;
   // These samples in memory of their own, so that the rest can go; null where nothing would.
   virtual std::shared_ptr<const Dataset> copy_of(std::span<const std::uint32_t> /*samples*/) const {

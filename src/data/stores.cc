@@ -33,6 +33,7 @@ ByteSamples::ByteSamples(std::size_t width, Column<std::uint8_t> features, Colum
 
 float ByteSamples::get(std::size_t index, std::span<float> features) const {
   CHECK(index < size());
+  if (features.empty()) return targets_.values()[index];
   CHECK(features.size() == width_);
   const std::uint8_t* sample = features_.values().data() + index * width_;
   for (std::size_t i = 0; i < width_; ++i) features[i] = static_cast<float>(sample[i]);
@@ -50,6 +51,7 @@ FloatSamples::FloatSamples(std::size_t width, Column<float> features, Column<flo
 
 float FloatSamples::get(std::size_t index, std::span<float> features) const {
   CHECK(index < size());
+  if (features.empty()) return targets_.values()[index];
   CHECK(features.size() == width_);
   std::copy_n(features_.values().data() + index * width_, width_, features.data());
   return targets_.values()[index];

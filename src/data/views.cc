@@ -82,10 +82,9 @@ Indices spread(std::size_t size, std::size_t count) {
 
 std::vector<std::uint32_t> labels_of(const Dataset& dataset, const Task& task) {
   CHECK(task.classes > 0);
-  std::vector<float> features(task.features());
   std::vector<std::uint32_t> labels(dataset.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const float target = dataset.get(i, features);
+    const float target = dataset.get(i, {});
     CHECK(target >= 0);
     CHECK(target < static_cast<float>(task.classes));
     labels[i] = static_cast<std::uint32_t>(target);

@@ -23,6 +23,21 @@ TEST(Stores, GiveBackWhatTheyHold) {
   EXPECT_EQ(x, (std::vector<float>{3, 4}));
 }
 
+// Whoever needs the targets alone does not wait for the features of a whole dataset.
+TEST(Views, TargetsComeWithoutFeaturesToo) {
+  const auto floats = std::make_shared<FloatSamples>(2, std::vector<float>{0.5f, -1, 3, 4},
+                                                     std::vector<float>{1, 2});
+  const auto scaled = std::make_shared<Normalized>(three(), Normalization{.divisor = 255});
+  const auto joined = std::make_shared<Joined>(std::vector<std::shared_ptr<const Dataset>>{
+      floats, std::make_shared<Subset>(scaled, Indices{2, 0})});
+  const FlippedLabels flipped(joined, 10, {false, true, false, true});
+  std::vector<float> x(2);
+  for (std::size_t i = 0; i < flipped.size(); ++i)
+    EXPECT_EQ(flipped.get(i, {}), flipped.get(i, x)) << i;
+  EXPECT_EQ(labels_of(flipped, Task{.shape = {2}, .classes = 10}),
+            (std::vector<std::uint32_t>{1, 7, 7, 4}));
+}
+
 TEST(StoresDeath, AnIndexPastTheEndIsOurBug) {
   std::vector<float> x(2);
   EXPECT_DEATH(three()->get(3, x), "index < size\\(\\)");

@@ -58,6 +58,7 @@ class MadeUpData final : public Dataset {
   }
   std::size_t size() const override { return targets_.size(); }
   float get(std::size_t index, std::span<float> features) const override {
+    if (features.empty()) return targets_[index];
     std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(index * width_), width_,
                 features.begin());
     return targets_[index];
