@@ -136,7 +136,7 @@ lose() {  # NAME
   shoot 2-lost
 }
 
-# What the operator sees. The page asks the fleet every second; two of its answers are waited for.
+# What the operator sees. The page asks the fleet every second; three seconds of it are waited for.
 shoot() {  # NAME
   [[ -n $shots ]] || return 0
   local folder
@@ -148,7 +148,7 @@ shoot() {  # NAME
   fi
   sleep 4  # Whoever is lost is so after the patience of a question or two.
   in_place alice "${CHROMIUM:-chromium}" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$home/chromium" \
-    --window-size=1280,1000 --timeout=6000 --screenshot="$shots/$1.png" \
+    --window-size=1280,1000 --virtual-time-budget=3000 --screenshot="$shots/$1.png" \
     "$(grep -o 'http://[0-9.:]*' "$folder/page" | head -n 1)" >"$home/chromium.log" 2>&1 || fail "$(tail -n 5 "$home/chromium.log")"
   say "a picture: $shots/$1.png"
 }

@@ -7,6 +7,7 @@ namespace tessera {
 
 void StatusBoard::post(Instant now, NodeStatus status) {
   posted_at_ = now;
+  note_jump(now, status);
   for (const auto& [word, count] : refusals_) status.refusals[word] += count;
   status.seconds_left = seconds_left(now, status);
   const std::lock_guard lock(mutex_);
@@ -18,6 +19,18 @@ void StatusBoard::post(Instant now, NodeStatus status) {
 
 void StatusBoard::begin(Instant now, Round round, Instant until) {
   begun_ = {now, round, until};
+}
+
+// A node that joins others in their round has not made the rounds before it, and says nothing by
+// them of how long the rest will take. One that skips a few now and then goes on at that pace.
+void StatusBoard::note_jump(Instant now, const NodeStatus& status) {
+  constexpr std::uint64_t kJump = 10;
+  const Last before = std::exchange(last_, {status.round, status.age});
+  if (!begun_ || status.round <= before.round) return;
+  const std::uint64_t made = status.round - before.round;
+  const std::uint64_t trained = status.age - std::min(status.age, before.age);
+  const std::uint64_t earlier = before.round - std::min(before.round, begun_->round);
+  if (made > trained + kJump && made > earlier) begun_ = {now, status.round, begun_->until};
 }
 
 // Unknown before the first round of this process is complete.

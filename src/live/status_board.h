@@ -27,6 +27,7 @@ class StatusBoard {
 
  private:
   std::optional<double> seconds_left(Instant now, const NodeStatus& status) const;
+  void note_jump(Instant now, const NodeStatus& status);
 
   static constexpr Duration kAgeMax = std::chrono::milliseconds(50);
 
@@ -38,6 +39,11 @@ class StatusBoard {
     Instant until = kNever;
   };
   std::optional<Beginning> begun_;
+  struct Last {
+    Round round = 0;
+    std::uint64_t age = 0;
+  };
+  Last last_;  // As posted.
   mutable std::mutex mutex_;
   NodeStatus status_;
 };

@@ -39,15 +39,26 @@ TEST(StatusBoard, KeepsTheLastEvaluation) {
 
 TEST(StatusBoard, TellsTheTimeLeftByThePaceOfThisProcess) {
   StatusBoard board;
-  board.post(at_ms(0), {.round = 0, .rounds = 100});
+  board.post(at_ms(0), {.round = 40, .rounds = 100, .age = 40});
   EXPECT_FALSE(board.read().seconds_left);
   board.begin(at_ms(5000), 40, kNever);
-  board.post(at_ms(6000), {.round = 40, .rounds = 100});
+  board.post(at_ms(6000), {.round = 40, .rounds = 100, .age = 40});
   EXPECT_FALSE(board.read().seconds_left);
-  board.post(at_ms(15'000), {.round = 60, .rounds = 100});  // 20 rounds in 10 s.
+  board.post(at_ms(15'000), {.round = 60, .rounds = 100, .age = 60});  // 20 rounds in 10 s.
   EXPECT_DOUBLE_EQ(*board.read().seconds_left, 20);
   board.post(at_ms(15'000), {.state = "finished", .round = 100, .rounds = 100});
   EXPECT_EQ(*board.read().seconds_left, 0);
+}
+
+TEST(StatusBoard, RoundsThatOthersMadeAreNoPace) {
+  StatusBoard board;
+  board.begin(at_ms(0), 0, kNever);
+  board.post(at_ms(1000), {.round = 800, .rounds = 1000, .age = 1});  // Where the others are.
+  EXPECT_FALSE(board.read().seconds_left);
+  board.post(at_ms(11'000), {.round = 820, .rounds = 1000, .age = 21});  // 20 rounds in 10 s.
+  EXPECT_DOUBLE_EQ(*board.read().seconds_left, 90);
+  board.post(at_ms(16'000), {.round = 840, .rounds = 1000, .age = 26});  // 15 of 20 were skipped.
+  EXPECT_DOUBLE_EQ(*board.read().seconds_left, 60);
 }
 
 TEST(StatusBoard, ARunThatEndsAtAMomentHasTheTimeUntilThen) {
@@ -55,7 +66,7 @@ TEST(StatusBoard, ARunThatEndsAtAMomentHasTheTimeUntilThen) {
   board.begin(at_ms(0), 0, at_ms(60'000));
   board.post(at_ms(10'000), {});
   EXPECT_DOUBLE_EQ(*board.read().seconds_left, 50);
-  board.post(at_ms(10'000), {.round = 50, .rounds = 100});  // Whichever comes first.
+  board.post(at_ms(10'000), {.round = 50, .rounds = 100, .age = 50});  // Whichever comes first.
   EXPECT_DOUBLE_EQ(*board.read().seconds_left, 10);
   board.post(at_ms(70'000), {});
   EXPECT_EQ(*board.read().seconds_left, 0);

@@ -142,6 +142,22 @@ bool is_heard(NodeId id, std::span<const FleetNode> nodes) {
   });
 }
 
+// "round 3 from nodes 1, 2" as people know them, "round 3 from bob, carol".
+std::string with_names(const std::string& text, std::span<const FleetNode> nodes) {
+  const std::size_t from = text.find(" from node");
+  const std::size_t list = text.find_first_of("0123456789", from);
+  if (from == text.npos || list == text.npos) return text;
+  std::string names;
+  for (const std::string_view number : split(std::string_view(text).substr(list), ',')) {
+    const auto known = std::ranges::find(nodes, trimmed(number), [](const FleetNode& node) {
+      return std::to_string(node.member.id);
+    });
+    if (known == nodes.end()) return text;
+    names += (names.empty() ? "" : ", ") + known->member.name;
+  }
+  return fmt::format("{} from {}", text.substr(0, from), names);
+}
+
 // Between the question and its answer the clock there has shown a moment in between.
 std::string clock_fault(const FleetAnswer& answer, std::chrono::milliseconds theirs) {
   if (theirs.count() == 0) return {};
@@ -234,6 +250,7 @@ std::vector<FleetNode> judge(std::span<const FleetAnswer> answers) {
   for (const FleetAnswer& answer : answers) nodes.push_back(read_answer(answer));
   const Round median = median_round(nodes);
   for (FleetNode& node : nodes) {
+    node.status.waiting_for = with_names(node.status.waiting_for, nodes);
     if (!node.answered()) {
       node.why += last_heard_of(node.member.id, nodes);
       if (node.member.dials_out() && is_heard(node.member.id, nodes))

@@ -89,6 +89,22 @@ TEST(Fleet, OneThatDialsOutIsHeardWhereOthersHearIt) {
   EXPECT_TRUE(nodes(PeerCondition::kSilent)[1].lost());
 }
 
+TEST(Fleet, WhomANodeWaitsForHasAName) {
+  const auto waiting = [](const char* text) {
+    NodeStatus alice = status_at(40);
+    alice.waiting_for = text;
+    return judge(std::vector{answer_of(0, "alice", to_json(alice)),
+                             answer_of(1, "bob", to_json(status_at(40))),
+                             answer_of(3, "dave", Error{"unreachable", "connection refused"})})[0]
+        .status.waiting_for;
+  };
+  EXPECT_EQ(waiting("round 7 from node 3"), "round 7 from dave");
+  EXPECT_EQ(waiting("round 7 from nodes 1, 3"), "round 7 from bob, dave");
+  for (const char* other :
+       {"", "3 more members", "round 7 from node 9", "a from node", "b from nodes "})
+    EXPECT_EQ(waiting(other), other);
+}
+
 TEST(Fleet, WhoAnswersIsNotWhatItSaysItIs) {
   EXPECT_EQ(four()[1].status.name, "bob");
   EXPECT_EQ(four()[1].status.id, 1u);

@@ -81,6 +81,7 @@ function drawTopology(nodes) {
   const said = document.getElementById("said");
   const drawing = svg("svg", {
     viewBox: `${-room} ${-room} ${2 * room} ${2 * room}`,
+    class: nodes.length > 24 ? "large" : "",
     role: "img",
     "aria-label": nodes.map(wordsOf).join("; "),
   });
