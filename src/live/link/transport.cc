@@ -205,7 +205,7 @@ void Transport::on_disconnected(NodeId peer, std::string_view why) {
 
 void Transport::on_misconduct(NodeId peer, std::string_view word) {
   on_refused(word);
-  Link* link = links_.find(peer);
+  Link* link = links_.wake(peer);
   if (link == nullptr) return;
   if (link->connected()) hang_up(*link, Duration(0));
   link->shut_out(now(), explain_conduct(word));
