@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "learn/conv_taps.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 
@@ -106,14 +108,6 @@ HWY_INLINE std::size_t for_columns(std::size_t count, Body body) {
   return column;
 }
 
-// The taps of a kernel that fall inside `extent` when it is centred on `place`.
-struct Taps {
-  std::size_t first, last;
-  Taps(std::size_t place, std::size_t extent, std::size_t kernel)
-      : first(place < kernel / 2 ? kernel / 2 - place : 0),
-        last(std::min(kernel, extent + kernel / 2 - place)) {}
-};
-
 void Convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
               float* out) {
   const std::size_t pad = s.kernel / 2, across_all = s.out_width();
@@ -136,17 +130,6 @@ void Convolve(const ConvShape& s, const float* in, const float* weights, const f
     });
   }
 }
-
-// One tap of one line of d_out: the pixels from `first` to before `last` meet the image. With
-// stride 1 they are neighbours in both, and their samples are one run.
-struct LineOfTap {
-  std::size_t first, last;
-  LineOfTap(const ConvShape& s, std::size_t kx)
-      : first(kx < s.kernel / 2 ? (s.kernel / 2 - kx + s.stride - 1) / s.stride : 0),
-        last(s.width + s.kernel / 2 > kx
-                 ? std::min(s.out_width(), (s.width + s.kernel / 2 - kx + s.stride - 1) / s.stride)
-                 : 0) {}
-};
 
 void ConvolveWeights(const ConvShape& s, const float* in, const float* d_out, float* d_weights) {
   std::memset(d_weights, 0, s.weights() * sizeof(float));
@@ -180,15 +163,6 @@ void ConvolveWeights(const ConvShape& s, const float* in, const float* d_out, fl
   }
 }
 
-// Where a tap that reaches place `at` of the input stands in the output, or nowhere.
-HWY_INLINE bool reaches(std::size_t at, std::size_t tap, const ConvShape& s, std::size_t extent,
-                        std::size_t& place) {
-  const std::size_t centre = at + s.kernel / 2;
-  if (centre < tap || (centre - tap) % s.stride != 0) return false;
-  place = (centre - tap) / s.stride;
-  return place < extent;
-}
-
 void ConvolveInputs(const ConvShape& s, const float* d_out, const float* turned, float* d_in) {
   const std::size_t taps = s.kernel * s.kernel, block = s.inputs * s.outputs;
   for (std::size_t pixel = 0; pixel < s.pixels(); ++pixel)
@@ -208,6 +182,32 @@ void ConvolveInputs(const ConvShape& s, const float* d_out, const float* turned,
         tile.store(d_in + (pixel * s.batch + sample) * s.inputs + column, s.inputs);
       });
     });
+}
+
+// Four rows by four columns at a time.
+void TurnWeights(const ConvShape& s, const float* weights, float* turned) {
+#if HWY_TARGET == HWY_SCALAR
+  plain::turn_weights(s, weights, turned);
+#else
+  const hn::FixedTag<float, 4> d;
+  const std::size_t taps = s.kernel * s.kernel, block = s.inputs * s.outputs;
+  for (std::size_t tap = 0; tap < taps; ++tap)
+    for (std::size_t output = 0; output < s.outputs; output += 4)
+      for (std::size_t input = 0; input < s.inputs; input += 4) {
+        const float* const in = weights + tap * block + input * s.outputs + output;
+        float* const out = turned + (taps - 1 - tap) * block + output * s.inputs + input;
+        const auto r0 = hn::LoadU(d, in), r1 = hn::LoadU(d, in + s.outputs);
+        const auto r2 = hn::LoadU(d, in + 2 * s.outputs), r3 = hn::LoadU(d, in + 3 * s.outputs);
+        const auto even_low = hn::InterleaveLower(d, r0, r2);
+        const auto odd_low = hn::InterleaveLower(d, r1, r3);
+        const auto even_high = hn::InterleaveUpper(d, r0, r2);
+        const auto odd_high = hn::InterleaveUpper(d, r1, r3);
+        hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, out);
+        hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, out + s.inputs);
+        hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, out + 2 * s.inputs);
+        hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, out + 3 * s.inputs);
+      }
+#endif
 }
 
 void ConvolveFirst(const ConvShape& s, const float* in, const float* weights, const float* bias,
@@ -366,6 +366,7 @@ namespace tessera {
 HWY_EXPORT(Convolve);
 HWY_EXPORT(ConvolveWeights);
 HWY_EXPORT(ConvolveInputs);
+HWY_EXPORT(TurnWeights);
 HWY_EXPORT(ConvolveFirst);
 HWY_EXPORT(ConvolveFirstWeights);
 HWY_EXPORT(Linear);
@@ -380,6 +381,12 @@ void convolve(const ConvShape& shape, const float* in, const float* weights, con
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,
                       float* d_weights) {
   HWY_DYNAMIC_DISPATCH(ConvolveWeights)(shape, in, d_out, d_weights);
+}
+
+void turn_weights(const ConvShape& shape, const float* weights, float* turned) {
+  if (shape.inputs % 4 != 0 || shape.outputs % 4 != 0)
+    return plain::turn_weights(shape, weights, turned);
+  HWY_DYNAMIC_DISPATCH(TurnWeights)(shape, weights, turned);
 }
 
 void convolve_inputs(const ConvShape& shape, const float* d_out, const float* turned, float* d_in) {

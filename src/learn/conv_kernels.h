@@ -71,6 +71,7 @@ void linear_weights(const LinearShape& shape, const float* in, const float* d_ou
 
 // The plain loops the fast versions are held to.
 namespace plain {
+void turn_weights(const ConvShape& shape, const float* weights, float* turned);
 void convolve(const ConvShape& shape, const float* in, const float* weights, const float* bias,
               float* out);
 void convolve_weights(const ConvShape& shape, const float* in, const float* d_out,

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "learn/testing.h"
 #include "math/simd.h"
@@ -67,6 +69,21 @@ TEST(ConvolveFirst, EqualsTheFormulaOnEveryTarget) {
       convolve_first_weights(shape, lines.data(), o.d_out.data(), d_weights.data());
       plain::convolve_weights(shape, o.in.data(), o.d_out.data(), d_expected.data());
       EXPECT_LT(relative_gap(d_weights, d_expected), 4e-6) << target;
+    }
+  }
+}
+
+TEST(TurnWeights, MovesWhatThePlainLoopsMoveOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    const UseSimdTarget use(target);
+    std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
+    shapes.push_back({4, 4, 2, 3, 32, 5});
+    for (const ConvShape& shape : shapes) {
+      const Operands o(shape);
+      Vector turned(o.weights.size()), expected(o.weights.size());
+      turn_weights(shape, o.weights.data(), turned.data());
+      plain::turn_weights(shape, o.weights.data(), expected.data());
+      EXPECT_EQ(turned, expected) << target << " height " << shape.height;
     }
   }
 }

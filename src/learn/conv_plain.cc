@@ -1,4 +1,4 @@
-// The references of conv_kernels.h: the formulas as loops, and the one helper that needs no speed.
+// The references of conv_kernels.h: the formulas as loops.
 #include "learn/conv_kernels.h"
 
 namespace tessera {
@@ -21,20 +21,16 @@ void for_taps(const ConvShape& s, Body body) {
 
 }  // namespace
 
-void turn_weights(const ConvShape& s, const float* weights, float* turned) {
-  constexpr std::size_t kBlock = 16;  // A block of both sides fits the nearest cache.
-  const std::size_t taps = s.kernel * s.kernel, block = s.inputs * s.outputs;
-  for (std::size_t tap = 0; tap < taps; ++tap) {
-    const float* const from = weights + tap * block;
-    float* const to = turned + (taps - 1 - tap) * block;
-    for (std::size_t first = 0; first < s.inputs; first += kBlock)
-      for (std::size_t output = 0; output < s.outputs; ++output)
-        for (std::size_t input = first; input < first + kBlock && input < s.inputs; ++input)
-          to[output * s.inputs + input] = from[input * s.outputs + output];
-  }
-}
-
 namespace plain {
+
+void turn_weights(const ConvShape& s, const float* weights, float* turned) {
+  const std::size_t taps = s.kernel * s.kernel;
+  for (std::size_t tap = 0; tap < taps; ++tap)
+    for (std::size_t input = 0; input < s.inputs; ++input)
+      for (std::size_t output = 0; output < s.outputs; ++output)
+        turned[((taps - 1 - tap) * s.outputs + output) * s.inputs + input] =
+            weights[(tap * s.inputs + input) * s.outputs + output];
+}
 
 void convolve(const ConvShape& s, const float* in, const float* weights, const float* bias,
               float* out) {
