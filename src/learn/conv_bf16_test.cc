@@ -1,0 +1,113 @@
+// The convolutions in bf16 against the plain loops on factors that were rounded before.
+#include "learn/conv_bf16.h"
+
+#include <gtest/gtest.h>
+
+#include "learn/testing.h"
+
+namespace tessera {
+namespace {
+
+using testing::normals;
+using testing::relative_gap;
+
+// As conv_kernels_test.cc has them: parts of tiles, odd batches, small images, strides.
+const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},    {5, 7, 3, 16, 16, 5},
+                             {1, 2, 1, 16, 48, 5},    {6, 6, 11, 32, 32, 3},
+                             {4, 4, 9, 16, 32, 1},    {9, 9, 8, 16, 32, 3, 2},
+                             {8, 5, 3, 32, 16, 1, 2}, {7, 8, 2, 16, 16, 5, 3}};
+
+Vector rounded(Vector values) {
+  for (float& value : values) value = plain::from_bf16(plain::to_bf16(value));
+  return values;
+}
+
+struct Operands {
+  Vector in, weights, turned, bias, d_out;
+  explicit Operands(const ConvShape& s)
+      : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
+        weights(normals(s.weights(), Random(2))),
+        turned(weights.size()),
+        bias(normals(s.outputs, Random(3))),
+        d_out(normals(s.out_pixels() * s.batch * s.outputs, Random(4))) {
+    turn_weights(s, weights.data(), turned.data());
+  }
+};
+
+class ConvBf16 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
+  }
+};
+
+TEST_F(ConvBf16, EqualsTheFormulaOnRoundedFactors) {
+  for (const ConvShape& s : kShapes) {
+    const Operands o(s);
+    const Vector in = rounded(o.in), weights = rounded(o.weights), d_out = rounded(o.d_out);
+    bf16::ConvSpace space(s, false);
+    Vector out(d_out.size()), expected(out.size());
+    bf16::convolve(s, o.in.data(), o.weights.data(), o.bias.data(), out.data(), space);
+    plain::convolve(s, in.data(), weights.data(), o.bias.data(), expected.data());
+    EXPECT_LT(relative_gap(out, expected), 2e-6) << "height " << s.height;
+
+    Vector d_weights(weights.size()), d_weights_expected(weights.size());
+    bf16::convolve_weights(s, o.in.data(), o.d_out.data(), d_weights.data(), space);
+    plain::convolve_weights(s, in.data(), d_out.data(), d_weights_expected.data());
+    EXPECT_LT(relative_gap(d_weights, d_weights_expected), 4e-6) << "height " << s.height;
+
+    Vector d_in(in.size()), d_in_expected(in.size());
+    bf16::convolve_inputs(s, o.d_out.data(), o.turned.data(), d_in.data(), space);
+    plain::convolve_inputs(s, d_out.data(), weights.data(), d_in_expected.data());
+    EXPECT_LT(relative_gap(d_in, d_in_expected), 4e-6) << "height " << s.height;
+  }
+}
+
+// Whole and odd widths, batches and taps of a line.
+TEST_F(ConvBf16, EqualsTheFormulaInTheFirstLayer) {
+  for (const ConvShape s : {ConvShape{9, 13, 3, 3, 32, 5}, ConvShape{4, 8, 2, 1, 16, 3},
+                            ConvShape{5, 16, 8, 2, 48, 5}}) {
+    const Operands o(s);
+    const std::size_t line = (s.width + s.kernel - 1) * s.inputs;
+    Vector lines(s.height * s.batch * line, 0.0f);
+    for (std::size_t p = 0; p < s.pixels(); ++p)
+      for (std::size_t n = 0; n < s.batch; ++n)
+        for (std::size_t c = 0; c < s.inputs; ++c)
+          lines[(p / s.width * s.batch + n) * line + (p % s.width + s.kernel / 2) * s.inputs + c] =
+              o.in[(p * s.batch + n) * s.inputs + c];
+    bf16::ConvSpace space(s, true);
+    Vector out(o.d_out.size()), expected(out.size());
+    bf16::convolve_first(s, lines.data(), o.weights.data(), o.bias.data(), out.data(), space);
+    plain::convolve(s, rounded(o.in).data(), rounded(o.weights).data(), o.bias.data(),
+                    expected.data());
+    EXPECT_LT(relative_gap(out, expected), 2e-6) << "height " << s.height;
+    Vector d_weights(o.weights.size()), d_expected(o.weights.size());
+    bf16::convolve_first_weights(s, lines.data(), o.d_out.data(), d_weights.data(), space);
+    plain::convolve_weights(s, rounded(o.in).data(), rounded(o.d_out).data(), d_expected.data());
+    EXPECT_LT(relative_gap(d_weights, d_expected), 4e-6) << "height " << s.height;
+  }
+}
+
+// Memory that a larger batch has used leaves nothing behind.
+TEST_F(ConvBf16, GivesASmallerBatchTheSameBits) {
+  ConvShape s = kShapes[3];
+  bf16::ConvSpace used(s, false);
+  const Operands many(s);
+  Vector out(many.d_out.size()), d_weights(many.weights.size());
+  bf16::convolve(s, many.in.data(), many.weights.data(), nullptr, out.data(), used);
+  bf16::convolve_weights(s, many.in.data(), many.d_out.data(), d_weights.data(), used);
+  s.batch = 5;
+  const Operands few(s);
+  bf16::ConvSpace fresh(s, false);
+  Vector other(few.d_out.size()), d_other(few.weights.size());
+  out.resize(other.size());
+  bf16::convolve(s, few.in.data(), few.weights.data(), nullptr, out.data(), used);
+  bf16::convolve(s, few.in.data(), few.weights.data(), nullptr, other.data(), fresh);
+  EXPECT_EQ(out, other);
+  bf16::convolve_weights(s, few.in.data(), few.d_out.data(), d_weights.data(), used);
+  bf16::convolve_weights(s, few.in.data(), few.d_out.data(), d_other.data(), fresh);
+  EXPECT_EQ(d_weights, d_other);
+}
+
+}  // namespace
+}  // namespace tessera
