@@ -29,13 +29,13 @@ std::unique_ptr<CpuLayer> take_front(std::span<const Layer>& layers, CpuPlace pl
 }  // namespace
 
 CpuChain::CpuChain(const Model& model, std::span<const Layer> layers, std::size_t batch_max,
-                   bool first, DeviceOptions::Convolutions convolutions) {
+                   bool first, CpuKernels kernels) {
   while (!layers.empty()) {
     const CpuPlace place{.model = model,
                          .layer = layers.front(),
                          .batch_max = batch_max,
                          .first = first && layers_.empty(),
-                         .convolutions = convolutions};
+                         .kernels = kernels};
     if (is_any_of<Linear>(place.layer) && place.layer.in.size() > 1 && !place.first)
       add(make_flatten(place), place);
     add(take_front(layers, place), place);

@@ -15,7 +15,7 @@ class CpuChain final : public CpuLayer {
  public:
   // `first`: the chain reads the samples themselves.
   CpuChain(const Model& model, std::span<const Layer> layers, std::size_t batch_max, bool first,
-           DeviceOptions::Convolutions convolutions);
+           CpuKernels kernels);
 
   bool empty() const { return layers_.empty(); }
   void arrange(std::span<const float> flat, std::span<float> working) const override;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "learn/bf16.h"
 #include "learn/cpu_chain.h"
 #include "learn/loss.h"
 #include "learn/panel_product.h"
@@ -16,11 +17,11 @@ namespace {
 
 class CpuNet final : public NodeModel {
  public:
-  CpuNet(const Model& model, std::size_t batch_max, DeviceOptions::Convolutions convolutions)
+  CpuNet(const Model& model, std::size_t batch_max, CpuKernels kernels)
       : task_(model.task),
         outputs_(model.outputs),
         batch_max_(batch_max),
-        chain_(model, model.layers, batch_max, /*first=*/true, convolutions),
+        chain_(model, model.layers, batch_max, /*first=*/true, kernels),
         parameters_(model.dimension()),
         gradient_(model.dimension()) {}
 
@@ -110,9 +111,28 @@ void require_whole_vectors(const Model& model) {
   require_whole_vectors(model, model.layers);
 }
 
+void require_bf16(const Model& model) {
+  if (!has_bf16())
+    throw std::invalid_argument(
+        "device: precision=bf16 needs a CPU with AVX-512 BF16, and this one has none: leave it "
+        "out");
+  for (const Layer& layer : model.layers)
+    if (std::holds_alternative<Convolution>(layer.kind) ||
+        std::holds_alternative<Residual>(layer.kind))
+      return;
+  refuse_bf16(model.name);
+}
+
+void refuse_bf16(std::string_view model) {
+  throw std::invalid_argument(
+      fmt::format("device: precision=bf16 is for convolutions of the CPU layers, and model {} has "
+                  "none: leave it out",
+                  model));
+}
+
 std::unique_ptr<NodeModel> make_cpu_net(const Model& model, std::size_t batch_max,
-                                        DeviceOptions::Convolutions convolutions) {
-  return std::make_unique<CpuNet>(model, batch_max, convolutions);
+                                        CpuKernels kernels) {
+  return std::make_unique<CpuNet>(model, batch_max, kernels);
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/bf16.h"
 #include "learn/optimizer.h"
 #include "learn/plain_model.h"
 #include "learn/testing.h"
@@ -72,9 +73,8 @@ void expect_plain_gradient(const Model& model, NodeModel& net, const Vector& fla
   }
 }
 
-void expect_agreement(const Model& model, DeviceOptions::Convolutions convolutions =
-                                              DeviceOptions::Convolutions::kDirect) {
-  const auto net = make_cpu_net(model, kBatchMax, convolutions);
+void expect_agreement(const Model& model, CpuKernels kernels = {}) {
+  const auto net = make_cpu_net(model, kBatchMax, kernels);
   const Vector flat = shaken_parameters(model);
   net->arrange(flat, net->parameters());
   const MadeUpData data(model.task, kBatchMax, Random(3));
@@ -115,10 +115,10 @@ TEST(CpuNet, RunsLayersThatAreNotFused) {
 TEST(CpuNet, EqualsItsFormulasWithConvolutionsByWinograd) {
   const testing::Case c = testing::small_cases()[0];
   const Model model = build_model(c.spec, c.task);
-  expect_agreement(model, parse_device("cpu:convolution=winograd").convolutions);
+  expect_agreement(model, parse_device("cpu:convolution=winograd").kernels);
   // It is another way to the same numbers, not the same way.
-  const auto direct = make_cpu_net(model, 8, parse_device("cpu").convolutions);
-  const auto winograd = make_cpu_net(model, 8, DeviceOptions::Convolutions::kWinograd);
+  const auto direct = make_cpu_net(model, 8, parse_device("cpu").kernels);
+  const auto winograd = make_cpu_net(model, 8, {.winograd = true});
   const Vector flat = initial_parameters(model, Random(1));
   const MadeUpData data(c.task, 8, Random(2));
   for (NodeModel* const net : {direct.get(), winograd.get()}) {
@@ -129,18 +129,51 @@ TEST(CpuNet, EqualsItsFormulasWithConvolutionsByWinograd) {
   EXPECT_FALSE(std::ranges::equal(winograd->gradient(), direct->gradient()));
 }
 
-TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {
+// Every kind of convolution: the first, of stride 1 and 2, of 5x5 and 3x3, in a batch and a part.
+TEST(CpuNet, IsNearItsFormulasInBf16) {
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
+  for (const testing::Case& c : {testing::small_cases()[0], testing::small_cases()[4]})
+    for (const CpuKernels kernels : {CpuKernels{.bf16 = true}, CpuKernels{true, true}}) {
+      const Model model = build_model(c.spec, c.task);
+      const auto exact = make_cpu_net(model, 8), rounded = make_cpu_net(model, 8, kernels);
+      const Vector flat = shaken_parameters(model);
+      const MadeUpData data(c.task, 8, Random(2));
+      for (NodeModel* const net : {exact.get(), rounded.get()})
+        net->arrange(flat, net->parameters());
+      for (const std::size_t batch : {8u, 3u}) {
+        Vector ours(batch * exact->outputs()), expected(ours.size());
+        rounded->predict(data.first(batch), ours);
+        exact->predict(data.first(batch), expected);
+        EXPECT_LT(relative_gap(ours, expected), 0.05) << c.spec;
+        EXPECT_NE(ours, expected) << c.spec;
+        rounded->differentiate(data.first(batch));
+        exact->differentiate(data.first(batch));
+        // Where two pixels are nearly alike, pooling may take the other one.
+        EXPECT_LT(relative_gap(rounded->gradient(), exact->gradient()), 0.25) << c.spec;
+      }
+    }
+}
+
+void expect_nothing_left_behind(CpuKernels kernels) {
   const testing::Case c = testing::small_cases()[0];
   const Model model = build_model(c.spec, c.task);
   const Vector flat = initial_parameters(model, Random(1));
   const MadeUpData data(c.task, 8, Random(2)), other(c.task, 5, Random(3));
-  const auto fresh = make_cpu_net(model, 8), used = make_cpu_net(model, 8);
+  const auto fresh = make_cpu_net(model, 8, kernels), used = make_cpu_net(model, 8, kernels);
   fresh->arrange(flat, fresh->parameters());
   used->arrange(flat, used->parameters());
   used->differentiate(other.first(5));
   EXPECT_EQ(used->differentiate(data.first(8)), fresh->differentiate(data.first(8)));
   EXPECT_TRUE(std::equal(used->gradient().begin(), used->gradient().end(),
                          fresh->gradient().begin(), fresh->gradient().end()));
+}
+
+TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {
+  expect_nothing_left_behind({});
+  expect_nothing_left_behind({.winograd = true});
+  if (!has_bf16()) GTEST_SKIP() << "the rest needs a CPU with AVX-512 BF16";
+  expect_nothing_left_behind({.bf16 = true});
+  expect_nothing_left_behind({.winograd = true, .bf16 = true});
 }
 
 // The update moves parameters while layers before them are still to be differentiated.

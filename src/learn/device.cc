@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacke
 constexpr std::array<std::string_view, 2> kConvolutions = {"direct", "winograd"};
 // As DeviceOptions::Precision lists them.
 constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32"};
+constexpr std::array<std::string_view, 2> kCpuPrecisions = {"fp32", "bf16"};
 
 }  // namespace
 
@@ -40,8 +41,10 @@ DeviceOptions parse_device(std::string_view spec) {
     const std::string mode = options.choice("mode", kModes, "auto");
     if (mode == "reference") device.mode = DeviceOptions::Mode::kReference;
     if (mode == "stacked") device.mode = DeviceOptions::Mode::kStacked;
-    if (options.choice("convolution", kConvolutions, "direct") == "winograd")
-      device.convolutions = DeviceOptions::Convolutions::kWinograd;
+    device.kernels.winograd = options.choice("convolution", kConvolutions, "direct") == "winograd";
+    device.kernels.bf16 = options.choice("precision", kCpuPrecisions, "fp32") == "bf16";
+    if (device.kernels.bf16 && mode != "auto")
+      options.refuse("precision", fmt::format("mode={} works in float32: leave bf16 out", mode));
   }
   device.chunk = static_cast<std::size_t>(options.integer("chunk", 0, between(0, 1e6)));
   device.memory_bytes = options.size_bytes("memory", 0);

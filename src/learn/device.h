@@ -2,6 +2,7 @@
 //
 //   cpu:mode=auto              one node per thread, on the CPU layers
 //   cpu:convolution=winograd   their 5x5 convolutions in fewer multiplications (winograd.h)
+//   cpu:precision=bf16         the factors of convolutions in bf16 (bf16.h), sums in float32
 //   cpu:mode=reference         the same under LibTorch's autograd: for tests
 //   cpu:mode=stacked           the GPU's way of working, on the CPU: for tests
 //   cuda:index=0,chunk=96,memory=40GiB,precision=3xtf32
@@ -21,18 +22,23 @@
 
 namespace tessera {
 
+// Which kernels the CPU layers take.
+struct CpuKernels {
+  bool winograd = false;
+  bool bf16 = false;
+};
+
 struct DeviceOptions {
   enum class Mode { kAuto, kReference, kStacked };
   enum class Precision { kFp32, k3xTf32, kTf32 };
-  enum class Convolutions { kDirect, kWinograd };
   Mode mode = Mode::kAuto;
   bool cuda = false;
   int index = 0;
-  std::size_t chunk = 0;                              // 0: as many nodes as fit.
-  std::uint64_t memory_bytes = 0;                     // 0: half of what the device has.
-  bool deterministic = false;                         // LibTorch's convolutions; ours always are.
-  Precision precision = Precision::k3xTf32;           // Of our kernels on a GPU.
-  Convolutions convolutions = Convolutions::kDirect;  // Of the CPU layers.
+  std::size_t chunk = 0;                     // 0: as many nodes as fit.
+  std::uint64_t memory_bytes = 0;            // 0: half of what the device has.
+  bool deterministic = false;                // LibTorch's convolutions; ours always are.
+  Precision precision = Precision::k3xTf32;  // Of our kernels on a GPU.
+  CpuKernels kernels{};                      // Of the CPU layers.
 };
 
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.

@@ -6,13 +6,16 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/random.h"
+#include "learn/bf16.h"
 #include "learn/cpu_chain.h"
 #include "learn/cpu_net.h"
 #include "learn/fma_rate.h"
@@ -24,9 +27,18 @@
 namespace tessera {
 namespace {
 
-using Convolutions = DeviceOptions::Convolutions;
-
 constexpr std::size_t kBatch = 8;
+
+// A way to make convolutions, and how far from the first it may be, in parts of the length of what
+// it gives. In bf16, pooling takes another pixel where two are nearly alike.
+struct Way {
+  std::string_view name{};
+  CpuKernels kernels{};
+  float gap = 0;
+};
+constexpr std::array kWays = {Way{"direct", {}, 0}, Way{"winograd", {.winograd = true}, 1e-4f},
+                              Way{"bf16", {.bf16 = true}, 0.15f},
+                              Way{"winograd, bf16", {.winograd = true, .bf16 = true}, 0.35f}};
 
 Floats64 normals(std::size_t count) {
   Random random(5);
@@ -54,7 +66,13 @@ struct Piece {
   std::size_t inputs = 0;  // Numbers of a sample.
   double operations = 0;   // Of the way there, by the formula.
   bool first = false;      // Nobody asks for the gradient of the samples themselves.
-  bool winograd = false;   // There is a choice.
+  bool convolution = false;
+  bool winograd = false;  // There is a choice.
+
+  bool has(const Way& way) const {
+    return (!way.kernels.winograd || winograd) &&
+           (!way.kernels.bf16 || (convolution && has_bf16()));
+  }
 };
 
 double operations_of(const Layer& layer) {
@@ -90,6 +108,7 @@ std::vector<Piece> pieces_of(const Model& model) {
                                                 std::multiplies<>()),
                       .operations = operations_of(layer),
                       .first = pieces.empty(),
+                      .convolution = std::holds_alternative<Convolution>(layer.kind),
                       .winograd = has_a_choice(layer)});
     rest = rest.subspan(length);
   }
@@ -99,8 +118,8 @@ std::vector<Piece> pieces_of(const Model& model) {
 // A piece at work on made-up numbers.
 class Work {
  public:
-  Work(const Model& model, const Piece& piece, std::size_t outputs, Convolutions convolutions)
-      : chain_(model, piece.layers, kBatch, piece.first, convolutions),
+  Work(const Model& model, const Piece& piece, std::size_t outputs, CpuKernels kernels)
+      : chain_(model, piece.layers, kBatch, piece.first, kernels),
         parameters_(model.dimension()),
         gradient_(model.dimension()),
         in_(normals(kBatch * piece.inputs)),
@@ -125,34 +144,35 @@ class Work {
   std::size_t outputs_;
 };
 
-bool alike(std::span<const float> a, std::span<const float> b) {
+bool alike(std::span<const float> a, std::span<const float> b, float gap_max) {
   float gap = 0, scale = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    gap = std::max(gap, std::abs(a[i] - b[i]));
-    scale = std::max(scale, std::abs(b[i]));
+    gap += (a[i] - b[i]) * (a[i] - b[i]);
+    scale += b[i] * b[i];
   }
-  return gap <= 1e-4f * scale;
+  return gap <= gap_max * gap_max * scale;
 }
 
 void bench_piece(Bench& bench, const Model& model, const Piece& piece, std::size_t outputs,
                  double best) {
-  Work direct(model, piece, outputs, Convolutions::kDirect);
-  Work winograd(model, piece, outputs, Convolutions::kWinograd);
-  direct.forward();
-  winograd.forward();
-  bench.verify(alike(winograd.out(), direct.out()), piece.name + " by Winograd");
-  std::vector<Contender> contenders = {{"forward", [&] { direct.forward(); }},
-                                       {"forth and back", [&] { direct.forth_and_back(); }}};
-  if (piece.winograd) {
-    contenders.push_back({"forward, winograd", [&] { winograd.forward(); }});
-    contenders.push_back({"forth and back, winograd", [&] { winograd.forth_and_back(); }});
+  std::vector<std::unique_ptr<Work>> works;
+  std::vector<Contender> contenders;
+  for (const Way& way : kWays) {
+    if (!piece.has(way)) continue;
+    Work& work = *works.emplace_back(std::make_unique<Work>(model, piece, outputs, way.kernels));
+    work.forward();
+    bench.verify(alike(work.out(), works[0]->out(), way.gap),
+                 fmt::format("{}, {}", piece.name, way.name));
+    const std::string by = works.size() == 1 ? "" : fmt::format(", {}", way.name);
+    contenders.push_back({"forward" + by, [&work] { work.forward(); }});
+    contenders.push_back({"forth and back" + by, [&work] { work.forth_and_back(); }});
   }
   const std::vector<Timing> times = bench.time_in_turns(contenders);
   for (std::size_t i = 0; i < times.size(); ++i) {
     const double ways = i % 2 == 0 ? 1 : piece.first ? 2 : 3;
     const double rate = ways * piece.operations / times[i].median_s * 1e-9;
     std::string note = fmt::format("{:.0f} GFLOP/s, {:.2f} of the best", rate, rate / best);
-    if (i >= 2) note += fmt::format(", {:.2f}x", times[i - 2].median_s / times[i].median_s);
+    if (i >= 2) note += fmt::format(", {:.2f}x", times[i % 2].median_s / times[i].median_s);
     bench.row(fmt::format("{}: {}", piece.name, contenders[i].name), times[i], 0, note);
   }
 }
@@ -169,16 +189,18 @@ void bench_step(Bench& bench, const Model& model, double operations) {
   const Floats64 features = normals(kBatch * model.task.features());
   const Vector targets = {0, 1, 2, 3, 4, 5, 6, 7};
   const Batch batch{features, targets};
-  const auto direct = make_cpu_net(model, kBatch, Convolutions::kDirect);
-  const auto winograd = make_cpu_net(model, kBatch, Convolutions::kWinograd);
   const Vector flat = initial_parameters(model, Random(1));
-  for (NodeModel* const net : {direct.get(), winograd.get()}) {
-    net->arrange(flat, net->parameters());
-    net->differentiate(batch);
+  std::vector<std::unique_ptr<NodeModel>> nets;
+  std::vector<Contender> contenders;
+  for (const Way& way : kWays) {
+    if (way.kernels.bf16 && !has_bf16()) continue;
+    NodeModel& net = *nets.emplace_back(make_cpu_net(model, kBatch, way.kernels));
+    net.arrange(flat, net.parameters());
+    net.differentiate(batch);
+    bench.verify(alike(net.gradient(), nets[0]->gradient(), way.gap),
+                 fmt::format("the gradient, {}", way.name));
+    contenders.push_back({std::string(way.name), [&net, &batch] { step(net, batch); }});
   }
-  bench.verify(alike(winograd->gradient(), direct->gradient()), "the gradient by Winograd");
-  const std::vector<Contender> contenders = {{"direct", [&] { step(*direct, batch); }},
-                                             {"winograd", [&] { step(*winograd, batch); }}};
   const std::vector<Timing> times = bench.time_in_turns(contenders);
   for (std::size_t i = 0; i < times.size(); ++i)
     bench.row(fmt::format("a whole step, {}", contenders[i].name), times[i], 0,

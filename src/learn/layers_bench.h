@@ -6,7 +6,7 @@
 namespace tessera {
 
 // GN-LeNet on the CPU layers, layer by layer, beside what a core's multiply-adds reach at best; and
-// a whole step, with direct convolutions and with Winograd's.
+// a whole step, with direct convolutions and with Winograd's, in float32 and in bf16.
 void bench_layers(Bench& bench);
 
 }  // namespace tessera

@@ -44,17 +44,23 @@ void require_samples(const Learning& learning, const LearningOptions& options) {
     throw std::invalid_argument(fmt::format("data {} has no test samples", learning.data.name));
 }
 
+std::string path_by(const CpuKernels& kernels) {
+  return fmt::format("CPU layers{}{}", kernels.winograd ? ", winograd" : "",
+                     kernels.bf16 ? ", bf16" : "");
+}
+
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
   require_whole_vectors(model);
+  if (options.device.kernels.bf16) require_bf16(model);
   const std::size_t batch_max = std::max(kCpuTestBatch, options.training.batch);
   learn_on_cpu(
       {.task = model.task,
        .initial = initial_parameters(model, Random(options.seed).fork("model")),
        .tensors = model.tensors(),
        .make = [model, batch_max,
-                by = options.device.convolutions] { return make_cpu_net(model, batch_max, by); }},
+                by = options.device.kernels] { return make_cpu_net(model, batch_max, by); }},
       options, learning);
-  learning.description = describe(model.name, model.dimension(), "CPU layers");
+  learning.description = describe(model.name, model.dimension(), path_by(options.device.kernels));
 }
 
 void learn_layers(const Model& model, const LearningOptions& options, Learning& learning) {
@@ -74,10 +80,12 @@ void learn_layers(const Model& model, const LearningOptions& options, Learning& 
 Learning fill_in(Learning learning, const LearningOptions& options) {
   const ModelKind& kind = model_kind(options.model.name, options.backends);
   if (kind.needs_data) require_samples(learning, options);
-  if (const auto* const own = std::get_if<FillIn>(&kind.make))
+  if (const auto* const own = std::get_if<FillIn>(&kind.make)) {
+    if (options.device.kernels.bf16) refuse_bf16(options.model.name);
     (*own)(options, learning);
-  else
+  } else {
     learn_layers(build_model(options.model, learning.data.task), options, learning);
+  }
   leave_out_relays(learning, options.only);
   return learning;
 }

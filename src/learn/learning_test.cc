@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/bf16.h"
 #include "learn/testing_world.h"
 
 namespace tessera {
@@ -36,6 +37,23 @@ TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
     EXPECT_EQ(models[1], models[0]) << c.spec;
     EXPECT_EQ(losses[1], losses[0]) << c.spec;
     EXPECT_EQ(accuracies[1], accuracies[0]) << c.spec;
+  }
+}
+
+// In bf16 too, and near what float32 gives.
+TEST(CpuTrainer, HasTheSameBitsInBf16OnAnyNumberOfThreads) {
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
+  const testing::Case c = testing::small_cases()[0];
+  for (const char* device : {"cpu:precision=bf16", "cpu:convolution=winograd,precision=bf16"}) {
+    World one(c.task), three(c.task), exact(c.task);
+    constexpr std::string_view kTraining = "sgd:lr=0.05,batch=4,steps=2";
+    const Learning learning = one.learning(c.spec, kTraining, device, 1, 40);
+    const std::vector<float> losses = one.run(*learning.trainer, 2);
+    EXPECT_EQ(three.run(*three.learning(c.spec, kTraining, device, 3).trainer, 2), losses);
+    EXPECT_EQ(three.models, one.models) << device;
+    exact.run(*exact.learning(c.spec, kTraining, "cpu").trainer, 2);
+    EXPECT_NE(exact.models, one.models) << device;
+    EXPECT_LT(largest_gap(one, exact), 0.1) << device;
   }
 }
 
@@ -116,6 +134,11 @@ TEST(MakeLearning, RefusesWhatDoesNotFit) {
   EXPECT_NE(refusal("cnn28", "sgd", "tpu").find("cpu, cuda"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cpu:mode=fast").find("stacked"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cuda").find("device=cuda needs LibTorch"), std::string::npos);
+  EXPECT_EQ(refusal("cnn28", "sgd", "cpu:precision=bf16").empty(), has_bf16());
+  EXPECT_NE(refusal("logistic", "sgd", "cpu:precision=bf16").find("leave it out"),
+            std::string::npos);
+  EXPECT_NE(refusal("quadratic", "sgd", "cpu:precision=bf16").find("model quadratic has none"),
+            std::string::npos);
   EXPECT_NE(refusal("quadratic", "adam", "cpu").find("model=quadratic knows no adam"),
             std::string::npos);
   EXPECT_NE(refusal("torchscript:file=my.pt", "sgd", "cpu").find("LibTorch"), std::string::npos);
@@ -128,6 +151,11 @@ TEST(MakeLearning, SaysWhichPathAModelTakes) {
   const World world(testing::images(1, 28, 10));
   EXPECT_EQ(world.learning("cnn28", "sgd", "cpu").description,
             "cnn28, 28938 parameters, CPU layers");
+  EXPECT_EQ(world.learning("cnn28", "sgd", "cpu:convolution=winograd").description,
+            "cnn28, 28938 parameters, CPU layers, winograd");
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
+  EXPECT_EQ(world.learning("cnn28", "sgd", "cpu:convolution=winograd,precision=bf16").description,
+            "cnn28, 28938 parameters, CPU layers, winograd, bf16");
 }
 
 TEST(MakeLearning, TakesAModelThatNeedsNoData) {

@@ -10,43 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
-#ifndef TESSERA_WINOGRAD_PLAN
-#define TESSERA_WINOGRAD_PLAN
-namespace tessera {
-
-constexpr std::size_t kPoints = 8, kKernel = 5, kOut = kPoints - kKernel + 1;
-
-// How the work is cut up. A block is a few tiles of all samples: small enough that its numbers at
-// the points stay in the second cache, large enough that the weights are worth loading for it.
-struct WinogradPlan {
-  std::size_t across, tiles;             // Tiles of a line, of the image.
-  std::size_t block_tiles, block_count;  // Tiles of a block.
-  std::size_t in, out;                   // Numbers of a tile's pixel: batch x channels.
-  // Numbers from point to point, in blocks and in the weights. A line of the cache more than they
-  // take: powers of two would fall onto one another in the cache.
-  std::size_t in_step, out_step, weights_step;
-
-  explicit WinogradPlan(const ConvShape& s)
-      : across((s.width + kOut - 1) / kOut),
-        tiles(across * ((s.height + kOut - 1) / kOut)),
-        block_tiles(std::max<std::size_t>(1, 16 / s.batch)),
-        block_count((tiles + block_tiles - 1) / block_tiles),
-        in(s.batch * s.inputs),
-        out(s.batch * s.outputs),
-        in_step(block_tiles * in + 16),
-        out_step(block_tiles * out + 16),
-        weights_step(s.inputs * s.outputs + 16) {}
-
-  // Where a block begins among the numbers at the points.
-  std::size_t in_block() const { return kPoints * kPoints * in_step + 16 * 33; }
-  std::size_t out_block() const { return kPoints * kPoints * out_step + 16 * 33; }
-  std::size_t tiles_of(std::size_t block) const {
-    return std::min(block_tiles, tiles - block * block_tiles);
-  }
-};
-
-}  // namespace tessera
-#endif  // TESSERA_WINOGRAD_PLAN
+#include "learn/winograd_plan.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
@@ -299,20 +263,19 @@ HWY_INLINE void multiply(const Product& p, Counts counts) {
       multiply_rows<1, kRows>(p, row, column, counts);
 }
 
-// At each point: what the channels `from` of every row of a block give in the channels `to`.
-HWY_INLINE void multiply_block(std::size_t rows, std::size_t from, std::size_t to, const float* a,
-                               std::size_t a_step, const float* weights, std::size_t weights_step,
-                               float* c, std::size_t c_step) {
+HWY_INLINE void multiply_block(const WinogradPlan& plan, const BlockProduct& p,
+                               WinogradSpace& space) {
+  if (space.in_bf16) return multiply_block_bf16(plan, p, space);
   for (std::size_t point = 0; point < kPoints * kPoints; ++point)
-    multiply({.rows = rows,
-              .columns = to,
-              .a = a + point * a_step,
-              .a_row = from,
+    multiply({.rows = p.rows,
+              .columns = p.to,
+              .a = p.a + point * p.a_step,
+              .a_row = p.from,
               .a_step = 1,
-              .b = weights + point * weights_step,
-              .b_step = to,
-              .c = c + point * c_step},
-             [&](std::size_t) { return from; });
+              .b = space.weights.data() + point * plan.weights_step,
+              .b_step = p.to,
+              .c = p.c + point * p.c_step},
+             [&](std::size_t) { return p.from; });
 }
 
 void Winograd(const ConvShape& s, const float* in, const float* weights, const float* bias,
@@ -321,9 +284,10 @@ void Winograd(const ConvShape& s, const float* in, const float* weights, const f
   const WinogradPlan plan(s);
   const std::size_t step = plan.weights_step;
   weights_to_points(s.inputs * s.outputs, step, weights, false, space.weights.data());
+  if (space.in_bf16) pair_weights(plan, s.inputs, s.outputs, space);
   for (std::size_t i = 0; i < plan.out; ++i) space.bias[i] = bias ? bias[i % s.outputs] : 0;
   for (std::size_t block = 0; block < plan.block_count; ++block) {
-    float* const at_points = space.in.data() + block * plan.in_block();
+    float* const at_points = space.in.data() + (space.in_bf16 ? 0 : block * plan.in_block());
     for_tiles(plan, block, [&](std::size_t y, std::size_t x, std::size_t place) {
       const Square<const float, kPoints> from(s, in, plan.in, space.zeros.data(), y, x,
                                               kKernel / 2);
@@ -337,8 +301,15 @@ void Winograd(const ConvShape& s, const float* in, const float* weights, const f
             hn::StoreU(value, d, to + (row * kPoints + column) * plan.in_step + number);
           });
     });
-    multiply_block(plan.tiles_of(block) * s.batch, s.inputs, s.outputs, at_points, plan.in_step,
-                   space.weights.data(), step, space.block.data(), plan.out_step);
+    const BlockProduct product{.rows = plan.tiles_of(block) * s.batch,
+                               .from = s.inputs,
+                               .to = s.outputs,
+                               .a = at_points,
+                               .a_step = plan.in_step,
+                               .c = space.block.data(),
+                               .c_step = plan.out_step};
+    if (space.in_bf16) keep_block_bf16(s, plan, block, product, space.kept_in);
+    multiply_block(plan, product, space);
     for_tiles(plan, block, [&](std::size_t y, std::size_t x, std::size_t place) {
       const Square<float, kOut> to(s, out, plan.out, space.nowhere.data(), y, x, 0);
       const float* const from = space.block.data() + place * plan.out;
@@ -358,6 +329,7 @@ void Winograd(const ConvShape& s, const float* in, const float* weights, const f
 // dw at each point: rows are input channels, k runs over the rows of all blocks.
 HWY_INLINE void multiply_weights(const ConvShape& s, const WinogradPlan& plan,
                                  WinogradSpace& space) {
+  if (space.in_bf16) return multiply_weights_bf16(s, plan, space);
   for (std::size_t point = 0; point < kPoints * kPoints; ++point)
     multiply({.rows = s.inputs,
               .columns = s.outputs,
@@ -380,11 +352,12 @@ void WinogradBackward(const ConvShape& s, const float* d_out, const float* turne
   const std::size_t step = plan.weights_step;
   if (d_in) {
     weights_to_points(s.inputs * s.outputs, step, turned, true, space.weights.data());
+    if (space.in_bf16) pair_weights(plan, s.outputs, s.inputs, space);
     std::memset(d_in, 0, s.pixels() * plan.in * sizeof(float));
     std::fill(space.nowhere.begin(), space.nowhere.end(), 0.0f);
   }
   for (std::size_t block = 0; block < plan.block_count; ++block) {
-    float* const at_points = space.d_out.data() + block * plan.out_block();
+    float* const at_points = space.d_out.data() + (space.in_bf16 ? 0 : block * plan.out_block());
     for_tiles(plan, block, [&](std::size_t y, std::size_t x, std::size_t place) {
       const Square<const float, kOut> from(s, d_out, plan.out, space.zeros.data(), y, x, 0);
       float* const to = at_points + place * plan.out;
@@ -397,9 +370,16 @@ void WinogradBackward(const ConvShape& s, const float* d_out, const float* turne
             hn::StoreU(value, d, to + (row * kPoints + column) * plan.out_step + number);
           });
     });
+    const BlockProduct product{.rows = plan.tiles_of(block) * s.batch,
+                               .from = s.outputs,
+                               .to = s.inputs,
+                               .a = at_points,
+                               .a_step = plan.out_step,
+                               .c = space.block.data(),
+                               .c_step = plan.in_step};
+    if (space.in_bf16) keep_block_bf16(s, plan, block, product, space.kept_d_out);
     if (!d_in) continue;
-    multiply_block(plan.tiles_of(block) * s.batch, s.outputs, s.inputs, at_points, plan.out_step,
-                   space.weights.data(), step, space.block.data(), plan.in_step);
+    multiply_block(plan, product, space);
     for_tiles(plan, block, [&](std::size_t y, std::size_t x, std::size_t place) {
       const Square<float, kPoints> to(s, d_in, plan.in, space.nowhere.data(), y, x, kKernel / 2);
       const float* const from = space.block.data() + place * plan.in;
@@ -438,20 +418,25 @@ bool winograd_fits(const ConvShape& s) {
   return s.kernel == kKernel && s.stride == 1 && s.inputs % 16 == 0 && s.outputs % 16 == 0;
 }
 
-WinogradSpace::WinogradSpace(const ConvShape& largest) {
-  const auto larger = [](Floats64& floats, std::size_t size) {
-    floats.resize(std::max(floats.size(), size));
+WinogradSpace::WinogradSpace(const ConvShape& largest, bool bf16) : in_bf16(bf16) {
+  const auto larger = [](auto& numbers, std::size_t size) {
+    numbers.resize(std::max(numbers.size(), size));
   };
   // A smaller batch may have more tiles in a block.
   for (ConvShape s = largest; s.batch > 0; --s.batch) {
     const WinogradPlan plan(s);
     larger(weights, kPoints * kPoints * plan.weights_step);
-    larger(in, plan.block_count * plan.in_block());
-    larger(d_out, plan.block_count * plan.out_block());
+    larger(in, (in_bf16 ? 1 : plan.block_count) * plan.in_block());
+    larger(d_out, (in_bf16 ? 1 : plan.block_count) * plan.out_block());
     larger(block, std::max(plan.in_block(), plan.out_block()));
     larger(bias, plan.out);
     larger(zeros, std::max(plan.in, plan.out));
     larger(nowhere, zeros.size());
+    if (!in_bf16) continue;
+    larger(paired, kPoints * kPoints * plan.paired_step());
+    larger(rounded, plan.block_tiles * std::max(plan.in, plan.out));
+    larger(kept_in, kPoints * kPoints * plan.pairs_step(s.inputs, s.batch));
+    larger(kept_d_out, kPoints * kPoints * plan.pairs_step(s.outputs, s.batch));
   }
 }
 

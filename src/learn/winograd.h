@@ -13,11 +13,13 @@
 // Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016. Layouts are those
 // of conv_kernels.h. Every sum has one order whatever the vector width, so CPUs with fused
 // multiply-adds agree to the bit. Its rounding differs from convolve()'s: winograd_test.cc holds it
-// to a small multiple of that one's error.
+// to a small multiple of that one's error. On request the matrix products' factors are rounded to
+// bf16 (bf16.h); the transforms stay float32.
 #pragma once
 
 #include <cstddef>
 
+#include "learn/bf16.h"
 #include "learn/conv_kernels.h"
 #include "learn/floats.h"
 
@@ -27,14 +29,18 @@ bool winograd_fits(const ConvShape& shape);
 
 // Memory for one convolution, of batches as large as `largest` has them.
 struct WinogradSpace {
-  explicit WinogradSpace(const ConvShape& largest);
+  explicit WinogradSpace(const ConvShape& largest, bool bf16 = false);
 
-  Floats64 weights;    // At the points, or their gradient.
-  Floats64 in, d_out;  // At the points, tile by tile.
-  Floats64 block;      // What the products of a few tiles give.
-  Floats64 bias;       // For every sample.
-  Floats64 zeros;      // Read where a tile leaves the image.
-  Floats64 nowhere;    // Written there.
+  Floats64 weights;             // At the points, or their gradient.
+  Floats64 in, d_out;           // At the points, tile by tile.
+  Floats64 block;               // What the products of a few tiles give.
+  Floats64 bias;                // For every sample.
+  Floats64 zeros;               // Read where a tile leaves the image.
+  Floats64 nowhere;             // Written there.
+  bool in_bf16 = false;         // The factors of the products are rounded, to:
+  Bf16s64 paired;               // The weights at the points.
+  Bf16s64 rounded;              // A block at one point.
+  Bf16s64 kept_in, kept_d_out;  // All blocks, their rows in pairs.
 };
 
 // out = in * weights + bias; leaves in `space` what winograd_backward() reads.

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
 #include "data/stores.h"
 #include "data/views.h"
 #include "learn/bench_images.h"
+#include "learn/bf16.h"
 #include "learn/cpu_net.h"
 #include "learn/learning.h"
 #include "learn/models.h"
@@ -28,6 +30,8 @@ using torch::Tensor;
 
 constexpr std::size_t kBatch = 8;
 constexpr float kLr = 0.01f;
+// In parts of the gradient's length; pooling takes another pixel where two are nearly alike.
+constexpr float kBf16Gap = 0.35f;
 
 bool is_quick(const Bench& bench) {
   return bench.options().seconds_per_contender < 0.1;
@@ -92,7 +96,7 @@ void step(NodeModel& model, const Batch& batch) {
 
 // Both start from the same vector: one gradient of each must agree before any is timed.
 void verify(Bench& bench, const Model& model, NodeModel& ours, StockStep& stock,
-            const Samples& samples) {
+            const Samples& samples, float gap_max = 1e-4f) {
   const Vector flat = initial_parameters(model, Random(1));
   twins::load(stock.module(), flat);
   ours.arrange(flat, ours.parameters());
@@ -101,9 +105,15 @@ void verify(Bench& bench, const Model& model, NodeModel& ours, StockStep& stock,
   Vector gradient(flat.size());
   ours.restore(ours.gradient(), gradient);
   const std::vector<float> expected = twins::gradients(stock.module());
-  const Tensor gap = (view_of(gradient) - view_of(expected)).abs().max();
-  bench.verify(gap.item<float>() <= 1e-4f * view_of(expected).abs().max().item<float>(),
+  const Tensor gap = (view_of(gradient) - view_of(expected)).norm();
+  bench.verify(gap.item<float>() <= gap_max * view_of(expected).norm().item<float>(),
                model.name + "'s gradient");
+}
+
+bool has_convolutions(const Model& model) {
+  return std::ranges::any_of(model.layers, [](const Layer& layer) {
+    return std::holds_alternative<Convolution>(layer.kind);
+  });
 }
 
 void bench_steps(Bench& bench, std::string_view spec, const Task& task,
@@ -119,10 +129,21 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
       {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
       {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
       {"CPU layers", [&] { step(*by_hand, samples.batch()); }}};
-  const auto winograd = make_cpu_net(model, kBatch, DeviceOptions::Convolutions::kWinograd);
-  if (spec == "gn-lenet" || spec == "femnist-cnn") {  // They have convolutions of 5x5.
+  const auto winograd = make_cpu_net(model, kBatch, {.winograd = true});
+  const auto bf16 = make_cpu_net(model, kBatch, {.bf16 = true});
+  const auto both = make_cpu_net(model, kBatch, {.winograd = true, .bf16 = true});
+  const bool has_5x5 = spec == "gn-lenet" || spec == "femnist-cnn";
+  if (has_5x5) {
     verify(bench, model, *winograd, stock, samples);
     contenders.push_back({"CPU layers, winograd", [&] { step(*winograd, samples.batch()); }});
+  }
+  if (has_bf16() && has_convolutions(model)) {
+    verify(bench, model, *bf16, stock, samples, kBf16Gap);
+    contenders.push_back({"CPU layers, bf16", [&] { step(*bf16, samples.batch()); }});
+  }
+  if (has_bf16() && has_5x5) {
+    verify(bench, model, *both, stock, samples, kBf16Gap);
+    contenders.push_back({"CPU layers, winograd, bf16", [&] { step(*both, samples.batch()); }});
   }
   const std::vector<Timing> times = bench.time_in_turns(contenders);
   for (std::size_t i = 0; i < times.size(); ++i)
@@ -133,6 +154,9 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
     bench.goal("a GN-LeNet step against stock LibTorch, one core", faster, 1.4);
   if (spec == "gn-lenet" && !is_quick(bench))
     bench.goal("the same with convolution=winograd", times[0].median_s / times[3].median_s, 3.5);
+  if (spec == "gn-lenet" && has_bf16() && !is_quick(bench))
+    bench.goal("the same with convolution=winograd,precision=bf16",
+               times[0].median_s / times[5].median_s, 5);
   if (spec == "lstm") bench.goal("an LSTM step against stock LibTorch, one core", faster, 1.3);
 }
 

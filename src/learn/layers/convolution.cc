@@ -66,8 +66,10 @@ CpuConvolution::CpuConvolution(const Convolution& convolution, const CpuPlace& p
     images_.assign(shape_.height * batch * (shape_.width + shape_.kernel - 1) * shape_.inputs, 0);
   else
     turned_.resize(shape_.weights());
-  if (place.convolutions == DeviceOptions::Convolutions::kWinograd && winograd_fits(shape_))
-    winograd_.emplace(shape_);
+  if (place.kernels.winograd && !first_ && winograd_fits(shape_))
+    winograd_.emplace(shape_, place.kernels.bf16);
+  else if (place.kernels.bf16)
+    bf16_.emplace(shape_, first_);
   out_.resize(shape_.out_pixels() * batch * shape_.outputs);
   if (in_place) return;
   d_out_.resize(out_.size());
@@ -92,10 +94,14 @@ void CpuConvolution::forward(std::span<const float> parameters, const float* in,
   shape_.batch = batch;
   const float* const weights = parameters.data() + weight_;
   const float* const bias = parameters.data() + bias_;
-  if (first_)
-    convolve_first(shape_, images_.data(), weights, bias, out_.data());
-  else if (winograd_)
+  if (winograd_)
     winograd(shape_, in, weights, bias, out_.data(), *winograd_);
+  else if (first_ && bf16_)
+    bf16::convolve_first(shape_, images_.data(), weights, bias, out_.data(), *bf16_);
+  else if (first_)
+    convolve_first(shape_, images_.data(), weights, bias, out_.data());
+  else if (bf16_)
+    bf16::convolve(shape_, in, weights, bias, out_.data(), *bf16_);
   else
     convolve(shape_, in, weights, bias, out_.data());
 }
@@ -119,11 +125,20 @@ void CpuConvolution::backward(std::span<const float> parameters, std::span<float
   if (d_in) turn_weights(shape_, parameters.data() + weight_, turned_.data());
   if (winograd_)
     return winograd_backward(shape_, d_out(), turned_.data(), d_weights, d_in, *winograd_);
+  if (bf16_) return backward_in_bf16(in, d_weights, d_in);
   if (first_)
     convolve_first_weights(shape_, images_.data(), d_out(), d_weights);
   else
     convolve_weights(shape_, in, d_out(), d_weights);
   if (d_in) convolve_inputs(shape_, d_out(), turned_.data(), d_in);
+}
+
+void CpuConvolution::backward_in_bf16(const float* in, float* d_weights, float* d_in) {
+  if (first_)
+    bf16::convolve_first_weights(shape_, images_.data(), d_out(), d_weights, *bf16_);
+  else
+    bf16::convolve_weights(shape_, in, d_out(), d_weights, *bf16_);
+  if (d_in) bf16::convolve_inputs(shape_, d_out(), turned_.data(), d_in, *bf16_);
 }
 
 void CpuConvolution::arrange(std::span<const float> flat, std::span<float> working) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "learn/conv_bf16.h"
 #include "learn/conv_kernels.h"
 #include "learn/layers/cpu_layer.h"
 #include "learn/winograd.h"
@@ -32,6 +33,7 @@ class CpuConvolution final : public CpuLayer {
 
  private:
   void read_images(const float* images, std::size_t batch);
+  void backward_in_bf16(const float* in, float* d_weights, float* d_in);
 
   ConvShape shape_;
   bool first_;
@@ -39,6 +41,7 @@ class CpuConvolution final : public CpuLayer {
   Floats64 images_, out_, d_out_;  // `images_` as convolve_first() reads them.
   Floats64 turned_, sums_;
   std::optional<WinogradSpace> winograd_;  // Without one, convolutions are direct.
+  std::optional<bf16::ConvSpace> bf16_;    // Without one, in float32.
 };
 
 }  // namespace tessera

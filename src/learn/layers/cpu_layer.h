@@ -54,7 +54,7 @@ struct CpuPlace {
   std::size_t batch_max = 1;
   bool first = false;  // It reads the samples themselves.
   bool relu = false;   // ReLU follows and is done by the same layer.
-  DeviceOptions::Convolutions convolutions = DeviceOptions::Convolutions::kDirect;
+  CpuKernels kernels{};
 
   // Where the layer's own begin in the flat vector, or would if it had any.
   std::size_t first_parameter() const {

@@ -15,9 +15,9 @@ class CpuResidual final : public CpuLayer {
  public:
   CpuResidual(const Residual& residual, const CpuPlace& place)
       : relu_(place.relu),
-        body_(place.model, residual.body, place.batch_max, /*first=*/false, place.convolutions),
+        body_(place.model, residual.body, place.batch_max, /*first=*/false, place.kernels),
         shortcut_(place.model, residual.shortcut, place.batch_max,
-                  /*first=*/false, place.convolutions) {
+                  /*first=*/false, place.kernels) {
     CHECK(!place.first);
     std::size_t inputs = 1;
     for (const std::uint32_t extent : place.layer.in) inputs *= extent;
