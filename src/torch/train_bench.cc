@@ -110,6 +110,23 @@ void verify(Bench& bench, const Model& model, NodeModel& ours, StockStep& stock,
                model.name + "'s gradient");
 }
 
+// A node makes several steps in a row, and so does a contender in its turn: the first of them finds
+// the caches full of the others' numbers. The time is that of one.
+std::vector<Timing> time_steps(const Bench& bench, const std::vector<Contender>& contenders) {
+  constexpr int kSteps = 5;
+  std::vector<Contender> in_a_row;
+  for (const Contender& contender : contenders)
+    in_a_row.push_back({contender.name, [&contender] {
+                          for (int i = 0; i < kSteps; ++i) contender.run();
+                        }});
+  std::vector<Timing> times = bench.time_in_turns(in_a_row);
+  for (Timing& time : times) {
+    time.median_s /= kSteps;
+    time.p90_s /= kSteps;
+  }
+  return times;
+}
+
 bool has_convolutions(const Model& model) {
   return std::ranges::any_of(model.layers, [](const Layer& layer) {
     return std::holds_alternative<Convolution>(layer.kind);
@@ -145,7 +162,7 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
     verify(bench, model, *both, stock, samples, kBf16Gap);
     contenders.push_back({"CPU layers, winograd, bf16", [&] { step(*both, samples.batch()); }});
   }
-  const std::vector<Timing> times = bench.time_in_turns(contenders);
+  const std::vector<Timing> times = time_steps(bench, contenders);
   for (std::size_t i = 0; i < times.size(); ++i)
     bench.row(fmt::format("{}: {}", model.name, contenders[i].name), times[i], 0,
               fmt::format("{:.2f}x", times[0].median_s / times[i].median_s));
