@@ -129,6 +129,16 @@ TEST(CpuNet, EqualsItsFormulasWithConvolutionsByWinograd) {
   EXPECT_FALSE(std::ranges::equal(winograd->gradient(), direct->gradient()));
 }
 
+// The samples themselves are laid out otherwise than Winograd reads them, also with 16 channels.
+TEST(CpuNet, LeavesTheFirstConvolutionToItsOwnKernels) {
+  const Model model = ModelBuilder("wide", testing::images(16, 8, 3))
+                          .convolution("a", 16, 5)
+                          .relu()
+                          .linear("b", 3)
+                          .done();
+  expect_agreement(model, {.winograd = true});
+}
+
 // Every kind of convolution: the first, of stride 1 and 2, of 5x5 and 3x3, in a batch and a part.
 TEST(CpuNet, IsNearItsFormulasInBf16) {
   if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
