@@ -31,7 +31,7 @@ void ask(StatusAsker::Manner manner, std::string_view question, std::size_t piec
   char reply[512];
   const ssize_t got = ::recv(ends[1], reply, sizeof reply, MSG_DONTWAIT);
   const std::string_view said(reply, got > 0 ? static_cast<std::size_t>(got) : 0);
-  CHECK(said.empty() || said == "fine" || said.starts_with("HTTP/1.0 "));
+  CHECK((said.empty() || said == "fine" || said.starts_with("HTTP/1.0 ")));
   ::close(ends[1]);
 }
 
