@@ -21,12 +21,14 @@ void Visitors::came(int descriptor) {
 
 void Visitors::spoke(int descriptor, std::size_t key, std::string_view route) {
   Visitor& visitor = find(descriptor);
-  visitor.conduct.frame_came();
+  // Another connection has the descriptor now, where the former's end is not reported yet.
   if (visitor.route != route) {
     routes_.erase(visitor.route);
     visitor.route = route;
+    visitor.conduct = {};
     routes_.insert_or_assign(visitor.route, descriptor);
   }
+  visitor.conduct.frame_came();
   if (visitor.key == key) return;
   const bool counted = line_of(visitor).erase(visitor.turn) > 0;
   visitor.key = key;

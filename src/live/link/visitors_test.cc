@@ -72,6 +72,7 @@ TEST(Visitors, WhoseConductIsNotBorneIsNamedOnceWithItsKey) {
 TEST(Visitors, AnswersCountForWhoeverHasTheRouteNow) {
   Visitors visitors({.conduct = {.unread_bytes_max = 1000}});
   visitors.spoke(5, 0, "former");
+  visitors.answered("former", 2000);
   visitors.spoke(5, 1, "next");
   visitors.answered("former", 2000);
   const auto look = [&] {
