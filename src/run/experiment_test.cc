@@ -108,4 +108,19 @@ TEST(Experiment, RefusalsNameLineKeyAndRemedy) {
 }
 
 }  // namespace
+// toml++ 3.3 runs into undefined behaviour on the first three of these.
+TEST(Experiment, LettersBeyondAsciiStandInDoubleQuotesOrComments) {
+  EXPECT_EQ(refusal("\xD2\x93").substr(0, 14), ":1: not TOML: ");
+  EXPECT_EQ(refusal("seed = 1\nll=8=....'..\xEF\xB5\xBB"),
+            ":2: letters beyond ASCII stand in double quotes");
+  EXPECT_NE(refusal("a = \"\"\"\\\n\xEF\xBB\x81\"\"\""), "(accepted)");
+  EXPECT_EQ(refusal("model = '\xD2\x93'\n"), ":1: letters beyond ASCII stand in double quotes");
+  EXPECT_EQ(refusal("\n\nmodel = \"\xD2\"\n"), ":3: this is not UTF-8");
+  const Experiment read = parse_experiment(
+      "\xEF\xBB\xBF  # \xD2\x93's\ndata = \"csv:file=\xD2\x93\xF0\x9F\x98\x80.csv\"  # \xD2\x93\n",
+      "x.toml");
+  EXPECT_EQ(read.data, "csv:file=\xD2\x93\xF0\x9F\x98\x80.csv");
+  EXPECT_EQ(refusal("i=i\n\t").find('\n'), std::string::npos);
+}
+
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "live/roster.h"
+#include "run/experiment_text.h"
 #include "run/live_collect.h"
 
 namespace tessera {
@@ -22,8 +23,8 @@ std::optional<LiveIdentity> read_identity(const fs::path& folder) {
   if (!text.ok()) return std::nullopt;
   toml::table table;
   try {
-    table = toml::parse(*text);
-  } catch (const toml::parse_error&) {
+    table = parse_toml(*text, folder / kFile);
+  } catch (const std::invalid_argument&) {
   }
   LiveIdentity found{.id = table["id"].value_or(NodeId{0}),
                      .name = table["name"].value_or(std::string("nobody"))};

@@ -11,6 +11,7 @@
 #include "base/spec.h"
 #include "base/table.h"
 #include "data/partition.h"
+#include "run/experiment_text.h"
 
 namespace tessera {
 namespace {
@@ -82,13 +83,7 @@ void take_key(const std::filesystem::path& path, const std::string& key, const t
 
 void read_file_into(const std::filesystem::path& path, LiveSettings& settings) {
   const std::string text = or_throw<std::invalid_argument>(read_text_file(path));
-  toml::table table;
-  try {
-    table = toml::parse(text, path.string());
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(fmt::format("{}:{}: not TOML: {}", path.string(),
-                                            error.source().begin.line, error.description()));
-  }
+  const toml::table table = parse_toml(text, path);
   for (const auto& [key, value] : table) {
     try {
       take_key(path, std::string(key.str()), value, settings);
