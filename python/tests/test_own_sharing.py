@@ -172,10 +172,12 @@ class OwnSharing(unittest.TestCase):
             def merge(self, model, others):
                 raise KeyError("the sharing's own")
 
+        # With patience: who fails first may be gone before the other was told its share.
+        lines = LINES | dict(nodes=2, sharing=Broken, protocol="dpsgd:rounds=20,patience=1s")
         with live.network(2) as net:
             def loop(node):
                 with self.assertRaisesRegex(KeyError, "the sharing's own"):
-                    pulled(net, node, lines=LINES | dict(nodes=2, sharing=Broken))
+                    pulled(net, node, lines=lines)
 
             net.on_threads(loop)
 
