@@ -40,7 +40,7 @@ struct Side {
     made->set_members(members);
     return made;
   }
-  Link* link() { return links->find(1 - id); }
+  Link* link() { return links->wake(1 - id); }
 
   NodeId id;
   TransportOptions options;
