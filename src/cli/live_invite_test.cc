@@ -172,6 +172,8 @@ TEST_F(LiveInvite, AMachineTakesTheLostOnesPlace) {
   ASSERT_EQ(tessera("alice", "accept bob carol"), 0) << text_in("alice", "err");
   ASSERT_TRUE(says("carol", "carol is node")) << text_in("carol", "log");
   send_signal("carol", SIGKILL);
+  // The others have begun without it, so that there is something to be told.
+  ASSERT_TRUE(says("alice", "missed")) << text_in("alice", "log");
   ASSERT_EQ(tessera("alice", "invite carol"), 0) << text_in("alice", "err");
   EXPECT_NE(text_in("alice", "err").find("carol is a member"), std::string::npos);
   const std::string again = token_of("carol");
