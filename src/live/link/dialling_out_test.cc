@@ -74,6 +74,8 @@ TEST_P(DiallingOutTest, LinksAreMadeAgainWhoeverIsStartedAnew) {
     expect_message(anew, other, 100 + anew);
     ASSERT_TRUE(nodes_[anew]->send(other, random_message(200 + anew)));
     expect_message(other, anew, 200 + anew);
+    // Who dies before it confirmed a message is told it again in its next life.
+    EXPECT_TRUE(await([&] { return nodes_[anew]->peer(other).out.unconfirmed_bytes == 0; }));
   }
 }
 
