@@ -9,9 +9,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # CHECK leans on << binding before ==, which Clang suspects to be an accident.
   target_compile_options(tessera_flags INTERFACE -Wno-overloaded-shift-op-parentheses)
 endif()
-# Files compiled together shadow each other's names without harm, and look like headers to GCC.
-if(NOT TESSERA_UNITY STREQUAL "ON")
-  target_compile_options(tessera_flags INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TESSERA_TOGETHER>>>:-Wshadow>)
+# Files compiled together shadow each other's names without harm, and look like headers to GCC. Locals that shadow locals are
+# found there, too.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(shadowing -Wshadow=local)
+endif()
+if(TESSERA_UNITY STREQUAL "ON")
+  target_compile_options(tessera_flags INTERFACE ${shadowing})
+else()
+  target_compile_options(tessera_flags INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:TESSERA_TOGETHER>>,${shadowing},-Wshadow>)
 endif()
 if(TESSERA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_flags INTERFACE -Wno-subobject-linkage)

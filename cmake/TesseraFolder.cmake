@@ -9,10 +9,12 @@
 # SUBFOLDERS names folders in it whose files belong to the same library.
 # Benchmarks (x_bench.cc) belong to the library, so that `tessera bench` carries them.
 # ONE_PROCESS makes the folder's tests one ctest entry, for folders whose programs are slow to start.
+# GLUE is for folders that read text and call others: they are compiled with little optimisation, which takes two thirds of
+# the time and which nobody notices; under sanitizers with none.
 # ALONE names files that TESSERA_UNITY must not compile together with others (see TesseraUnity.cmake).
 function(tessera_folder folder)
   string(REPLACE / _ name ${folder})
-  cmake_parse_arguments(FOLDER "ONE_PROCESS" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES;TEST_USES" ${ARGN})
+  cmake_parse_arguments(FOLDER "ONE_PROCESS;GLUE" "" "SUBFOLDERS;USES;USES_IF_BUILT;ALONE;PACKAGES;PRIVATE_PACKAGES;TEST_PACKAGES;TEST_USES" ${ARGN})
   list(TRANSFORM FOLDER_SUBFOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE below_it)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${below_it})
   set(tests ${sources})
@@ -42,6 +44,16 @@ function(tessera_folder folder)
     PUBLIC ${below} ${FOLDER_PACKAGES}
     PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
   set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${folder})
+  # Tests are compiled more often than they run for long, all the more where every access is checked.
+  set(optimise_little -O1)
+  if(TESSERA_SANITIZE)
+    set(optimise_little -O0)
+  endif()
+  # Below -O2 this warning guesses.
+  list(APPEND optimise_little $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(FOLDER_GLUE)
+    target_compile_options(tessera_${name} PRIVATE ${optimise_little})
+  endif()
   tessera_is_together(${name} together)
   if(together)
     tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})
@@ -57,16 +69,7 @@ function(tessera_folder folder)
     target_link_libraries(${name}_test PRIVATE
       tessera_${name} ${above} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
     target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    if(NOT FOLDER_ONE_PROCESS)
-      # Tests are compiled more often than they run for long, all the more where every access is checked.
-      # Below -O2 this warning guesses.
-      set(optimise -O1)
-      if(TESSERA_SANITIZE)
-        set(optimise -O0)
-      endif()
-      target_compile_options(${name}_test PRIVATE ${optimise}
-        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-    endif()
+    target_compile_options(${name}_test PRIVATE ${optimise_little})
     if(FOLDER_ONE_PROCESS)
       add_test(NAME ${name} COMMAND ${name}_test)
       # A cost in seconds has ctest begin with what takes long, so that nothing is waited for at the end.
