@@ -166,7 +166,7 @@ TEST(IndexCodecs, SurviveEveryFlippedBit) {
     Bytes payload = encoded(codec, sample);
     if (payload.size() > 2000) return;
     // A range code takes 30 ns an index, and ten times that where every access is checked.
-    const std::size_t step = TESSERA_SANITIZED && codec.name == "range" ? 7 : 1;
+    const std::size_t step = !TESSERA_SANITIZED ? 1 : codec.name == "range" ? 7 : 3;
     Indices indices;
     for (std::size_t bit = 0; bit < payload.size() * 8; bit += step) {
       payload[bit / 8] ^= std::byte{1} << (bit % 8);
