@@ -10,6 +10,7 @@
 // from then on reads give zeros, and whoever loads asks once, at the end, with ok().
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <array>
 #include <chrono>

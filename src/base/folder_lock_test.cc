@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
 
 namespace tessera {
 namespace {

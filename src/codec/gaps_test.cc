@@ -1,6 +1,7 @@
 // The two codes of gaps: exact sizes, the published figures, and fast against plain.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

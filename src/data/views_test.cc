@@ -1,5 +1,8 @@
 #include "data/views.h"
 
+#include <bit>
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "data/stores.h"

@@ -10,8 +10,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 namespace tessera {
 namespace {

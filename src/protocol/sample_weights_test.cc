@@ -1,6 +1,7 @@
 // weights=samples: what nodes agree on is the mean weighted by how many samples each has.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "protocol/world_for_tests.h"

@@ -1,6 +1,7 @@
 // Experiments and simulations; python/tessera/simulation.py makes a loop of them.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "sharing/fragment_layout.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <numeric>
 #include <utility>

@@ -10,6 +10,7 @@
 #include "tidy/layers.h"
 #include "tidy/names.h"
 #include "tidy/page_rules.h"
+#include "tidy/standard_names.h"
 
 namespace tessera::tidy {
 namespace {
@@ -275,6 +276,7 @@ constexpr std::array kRules = {
          "LibTorch is seen by torch/ only, ZeroMQ by live/link/, libsodium by live/sign/, MPI by "
          "cluster/",
          check_heavy_includes},
+    Rule{"standard", "a file includes what it uses of the standard library", check_standard_names},
     Rule{"clock", "no wall clock outside live/, the stopwatch and a summary's date", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},
     Rule{"output", "a line that cannot be printed ends nothing and is not forgotten", check_output},

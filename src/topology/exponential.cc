@@ -2,6 +2,7 @@
 // training", 2021): node i tells those 1, 2, 4, ... further on, counted in a circle; all at once,
 // or one of them in a round. Weights are alike, the node's own among them. With one at a time and n
 // a power of two, ceil(log2 n) rounds give everybody the exact mean.
+#include <algorithm>
 #include <bit>
 
 #include "topology/topology_kinds.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "topology/pairing.h"
 #include "topology/shapes.h"

@@ -3,6 +3,7 @@
 // digit, makes an exact mean, which needs all corners.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 

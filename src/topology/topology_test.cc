@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "base/threads.h"
 #include "topology/describe.h"

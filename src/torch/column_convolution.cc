@@ -1,5 +1,8 @@
 #include "torch/column_convolution.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace tessera::stacked {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "torch/torch_twins.h"
 
+#include <vector>
+
 #include "base/check.h"
 #include "torch/tensors.h"
 

@@ -1,5 +1,7 @@
 #include "data/formats/gzip.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "data/test_files.h"
 

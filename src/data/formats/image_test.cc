@@ -1,5 +1,6 @@
 #include "data/formats/image.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/random.h"

@@ -1,5 +1,7 @@
 #include "data/sets/cifar10.h"
 
+#include <array>
+
 #include "base/files.h"
 #include "data/loading.h"
 

@@ -1,5 +1,6 @@
 #include "data/sets/synthetic.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/random.h"

@@ -1,5 +1,7 @@
 #include "learn/layers/mean_pool.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "learn/layers/cpu_layer.h"
 #include "learn/pool_kernels.h"
