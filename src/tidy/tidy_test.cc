@@ -186,6 +186,7 @@ std::vector<Sample> good_samples() {
       {"sentences", "src/math/a.h",
        "int a = 0;  // A sentence that is long and\n            // goes on below itself.\n"},
       {"sentences", "src/math/a.h", "void add(Span x, Span y);  // x += y\nint b;  // namespace\n"},
+      {"header", "src/math/a-inl.h", "// Says what it is.\n#if A\n#endif\n"},
       {"sentences", "src/math/a.h", "#endif  // HWY_ONCE\n"},
       {"sentences", "src/math/a.h", "int a = f(\"  // Not one, of course\");\n"},
       {"packages", "src/math/CMakeLists.txt", "find_library(TESSERA_ZSTD zstd REQUIRED)\n"},
