@@ -130,13 +130,14 @@ TEST(CpuNet, EqualsItsFormulasWithConvolutionsByWinograd) {
 }
 
 // The samples themselves are laid out otherwise than Winograd reads them, also with 16 channels.
-TEST(CpuNet, LeavesTheFirstConvolutionToItsOwnKernels) {
-  const Model model = ModelBuilder("wide", testing::images(16, 8, 3))
-                          .convolution("a", 16, 5)
-                          .relu()
-                          .linear("b", 3)
-                          .done();
-  expect_agreement(model, {.winograd = true});
+TEST(CpuNet, LaysTheSamplesOutForWinograd) {
+  for (const std::uint32_t channels : {1u, 3u, 16u})
+    expect_agreement(ModelBuilder("wide", testing::images(channels, 8, 3))
+                         .convolution("a", 16, 5)
+                         .relu()
+                         .linear("b", 3)
+                         .done(),
+                     {.winograd = true});
 }
 
 // Every kind of convolution: the first, of stride 1 and 2, of 5x5 and 3x3, in a batch and a part.

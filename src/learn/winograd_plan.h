@@ -58,6 +58,22 @@ struct WinogradPlan {
   }
 };
 
+// The same for a first layer (winograd_first.h), which goes tile by tile.
+struct WinogradFirstPlan {
+  std::size_t across, tiles;
+  // Numbers from point to point. Vectors of inputs may be longer than the batch has numbers.
+  std::size_t in_step, weights_step;
+
+  explicit WinogradFirstPlan(const ConvShape& s)
+      : across((s.width + kOut - 1) / kOut),
+        tiles(across * ((s.height + kOut - 1) / kOut)),
+        in_step((s.batch * s.inputs + 15) / 16 * 16),
+        weights_step(s.inputs * s.outputs + 16) {}
+
+  // From tile to tile.
+  std::size_t tile_step() const { return kPoints * kPoints * in_step + 16; }
+};
+
 // The products with factors in bf16. A block's numbers at the points are kept for the weights'
 // gradient in pairs of rows alone, in `kept`; weights come from space.weights, and their gradient
 // goes there.

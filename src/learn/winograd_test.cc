@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "learn/testing.h"
+#include "learn/winograd_first.h"
 #include "math/simd.h"
 
 namespace tessera {
@@ -18,6 +20,9 @@ using testing::normals;
 // Whole tiles and blocks, parts of both, one sample, images smaller than a tile.
 const ConvShape kShapes[] = {
     {8, 8, 8, 32, 64, 5}, {5, 7, 3, 16, 16, 5}, {1, 2, 1, 16, 48, 5}, {9, 5, 17, 32, 16, 5}};
+// The same of first layers.
+const ConvShape kFirstShapes[] = {
+    {8, 8, 8, 3, 32, 5}, {5, 7, 3, 1, 16, 5}, {1, 2, 1, 3, 48, 5}, {9, 5, 17, 20, 16, 5}};
 
 struct Operands {
   Vector in, weights, turned, bias, d_out;
@@ -49,6 +54,28 @@ Results<float> by_winograd(const ConvShape& s, const Operands& o, WinogradSpace&
 Results<float> by_winograd(const ConvShape& s, const Operands& o) {
   WinogradSpace space(s);
   return by_winograd(s, o, space);
+}
+
+// The inputs as samples are laid out.
+Vector samples_of(const ConvShape& s, const Vector& in) {
+  Vector samples(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i)
+    samples[i % (s.batch * s.inputs) * s.pixels() + i / (s.batch * s.inputs)] = in[i];
+  return samples;
+}
+
+// Without d_in.
+Results<float> first_by_winograd(const ConvShape& s, const Operands& o, WinogradFirstSpace& space) {
+  Results<float> r(o);
+  winograd_first(s, samples_of(s, o.in).data(), o.weights.data(), o.bias.data(), r.out.data(),
+                 space);
+  winograd_first_weights(s, o.d_out.data(), r.d_weights.data(), space);
+  return r;
+}
+
+Results<float> first_by_winograd(const ConvShape& s, const Operands& o) {
+  WinogradFirstSpace space(s);
+  return first_by_winograd(s, o, space);
 }
 
 Results<float> directly(const ConvShape& s, const Operands& o) {
@@ -114,6 +141,20 @@ TEST(Winograd, EqualsTheFormulaOnEveryTarget) {
   }
 }
 
+TEST(Winograd, EqualsTheFormulaInAFirstLayerOnEveryTarget) {
+  for (const ConvShape& shape : kFirstShapes) {
+    ASSERT_TRUE(winograd_first_fits(shape));
+    const Operands o(shape);
+    const Results<double> exact = exactly(shape, o);
+    for (const std::string& target : simd_targets()) {
+      const UseSimdTarget use(target);
+      const Results<float> ours = first_by_winograd(shape, o);
+      EXPECT_LT(error(ours.out, exact.out), 8e-6) << target << " height " << shape.height;
+      EXPECT_LT(error(ours.d_weights, exact.d_weights), 8e-6) << target << " " << shape.height;
+    }
+  }
+}
+
 // What fewer multiplications cost: five to eight times the error of the direct kernels here.
 TEST(Winograd, IsNearlyAsExactAsTheDirectKernels) {
   const ConvShape shape = kShapes[0];
@@ -128,14 +169,16 @@ TEST(Winograd, IsNearlyAsExactAsTheDirectKernels) {
 }
 
 TEST(Winograd, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {
-  const Operands o(kShapes[1]);
-  std::vector<Results<float>> results;
+  const Operands o(kShapes[1]), of_first(kFirstShapes[0]);
+  std::vector<Results<float>> results, of_firsts;
   for (const std::string& target : simd_targets()) {
     if (!target.starts_with("AVX")) continue;
     const UseSimdTarget use(target);
     results.push_back(by_winograd(kShapes[1], o));
+    of_firsts.push_back(first_by_winograd(kFirstShapes[0], of_first));
   }
   for (const Results<float>& result : results) EXPECT_EQ(result, results.front());
+  for (const Results<float>& result : of_firsts) EXPECT_EQ(result, of_firsts.front());
   if (results.size() < 2) GTEST_SKIP() << "this CPU has fewer than two such targets";
 }
 
@@ -190,10 +233,32 @@ TEST(Winograd, GivesASampleTheSameBitsInEveryBatch) {
   if (has_bf16()) expect_the_same_bits_in_every_batch(true);
 }
 
+TEST(Winograd, GivesASampleTheSameBitsInEveryBatchOfAFirstLayer) {
+  const ConvShape all = {6, 7, 9, 3, 32, 5};
+  ConvShape one = all;
+  one.batch = 1;
+  const Operands many(all);
+  WinogradFirstSpace space(all);
+  const Results<float> together = first_by_winograd(all, many, space);
+  for (const std::size_t sample : {0u, 8u}) {
+    Operands alone(one);
+    for (std::size_t p = 0; p < all.pixels(); ++p)
+      for (std::size_t c = 0; c < all.inputs; ++c)
+        alone.in[p * all.inputs + c] = many.in[(p * all.batch + sample) * all.inputs + c];
+    const Results<float> own = first_by_winograd(one, alone, space);
+    EXPECT_EQ(own, first_by_winograd(one, alone));
+    for (std::size_t p = 0; p < all.pixels(); ++p)
+      for (std::size_t c = 0; c < all.outputs; ++c)
+        ASSERT_EQ(own.out[p * all.outputs + c],
+                  together.out[(p * all.batch + sample) * all.outputs + c]);
+  }
+}
+
 TEST(Winograd, LeavesOtherConvolutionsToTheDirectKernels) {
   EXPECT_FALSE(winograd_fits({8, 8, 8, 32, 32, 3}));
   EXPECT_FALSE(winograd_fits({8, 8, 8, 32, 32, 5, 2}));
   EXPECT_FALSE(winograd_fits({8, 8, 8, 3, 32, 5}));
+  EXPECT_FALSE(winograd_first_fits({8, 8, 8, 3, 32, 3}));
 }
 
 }  // namespace

@@ -62,14 +62,16 @@ CpuConvolution::CpuConvolution(const Convolution& convolution, const CpuPlace& p
   CHECK(shape_.outputs % 16 == 0);
   CHECK((first_ ? shape_.stride == 1 : shape_.inputs % 16 == 0));
   const std::size_t batch = place.batch_max;
-  if (first_)
-    images_.assign(shape_.height * batch * (shape_.width + shape_.kernel - 1) * shape_.inputs, 0);
-  else
-    turned_.resize(shape_.weights());
-  if (place.kernels.winograd && !first_ && winograd_fits(shape_))
+  if (place.kernels.winograd && first_ && winograd_first_fits(shape_))
+    winograd_first_.emplace(shape_);
+  else if (place.kernels.winograd && !first_ && winograd_fits(shape_))
     winograd_.emplace(shape_, place.kernels.bf16);
   else if (place.kernels.bf16)
     bf16_.emplace(shape_, first_);
+  if (!first_)
+    turned_.resize(shape_.weights());
+  else if (!winograd_first_)
+    images_.assign(shape_.height * batch * (shape_.width + shape_.kernel - 1) * shape_.inputs, 0);
   out_.resize(shape_.out_pixels() * batch * shape_.outputs);
   if (in_place) return;
   d_out_.resize(out_.size());
@@ -90,11 +92,13 @@ void CpuConvolution::read_images(const float* images, std::size_t batch) {
 
 void CpuConvolution::forward(std::span<const float> parameters, const float* in,
                              std::size_t batch) {
-  if (first_) read_images(in, batch);
+  if (!images_.empty()) read_images(in, batch);
   shape_.batch = batch;
   const float* const weights = parameters.data() + weight_;
   const float* const bias = parameters.data() + bias_;
-  if (winograd_)
+  if (winograd_first_)
+    winograd_first(shape_, in, weights, bias, out_.data(), *winograd_first_);
+  else if (winograd_)
     winograd(shape_, in, weights, bias, out_.data(), *winograd_);
   else if (first_ && bf16_)
     bf16::convolve_first(shape_, images_.data(), weights, bias, out_.data(), *bf16_);
@@ -123,6 +127,7 @@ void CpuConvolution::backward(std::span<const float> parameters, std::span<float
     d_bias[c % shape_.outputs] += sums[c];
   float* const d_weights = gradient.data() + weight_;
   if (d_in) turn_weights(shape_, parameters.data() + weight_, turned_.data());
+  if (winograd_first_) return winograd_first_weights(shape_, d_out(), d_weights, *winograd_first_);
   if (winograd_)
     return winograd_backward(shape_, d_out(), turned_.data(), d_weights, d_in, *winograd_);
   if (bf16_) return backward_in_bf16(in, d_weights, d_in);

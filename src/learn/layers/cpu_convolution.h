@@ -10,6 +10,7 @@
 #include "learn/conv_kernels.h"
 #include "learn/layers/cpu_layer.h"
 #include "learn/winograd.h"
+#include "learn/winograd_first.h"
 
 namespace tessera {
 
@@ -41,6 +42,7 @@ class CpuConvolution final : public CpuLayer {
   Floats64 images_, out_, d_out_;  // `images_` as convolve_first() reads them.
   Floats64 turned_, sums_;
   std::optional<WinogradSpace> winograd_;  // Without one, convolutions are direct.
+  std::optional<WinogradFirstSpace> winograd_first_;
   std::optional<bf16::ConvSpace> bf16_;    // Without one, in float32.
 };
 
