@@ -12,18 +12,22 @@ namespace {
 
 constexpr std::uint32_t kNodes = 10;
 
-std::unique_ptr<Network> new_network(std::string_view spec) {
-  return make_network(spec, {.nodes = kNodes, .random = Random(5)});
+const std::string& trace_path() {
+  static const std::string path = testing::TempDir() + "every_network_trace.csv";
+  return path;
 }
 
-// A file that lasts as long as the test program.
-std::string trace_file() {
-  const std::string path = testing::TempDir() + "every_network_trace.csv";
-  const std::string_view text =
+// The file lasts as long as the test program, and is written by who needs it: every test is a
+// process, and most need none.
+std::unique_ptr<Network> new_network(std::string_view spec) {
+  constexpr std::string_view kTrace =
       "time,node,up,down,on\n0s,0,1MB/s,,\n20ms,all,500kB/s,,\n30ms,3,,,no\n"
       "45ms,2,8MB/s,100kB/s,\n70ms,3,,,yes\n90ms,all,5MB/s,5MB/s,\n";
-  EXPECT_TRUE(write_file(path, bytes_of(text)).ok());
-  return path;
+  if (spec.find("trace=") != spec.npos) {
+    static const bool written = write_file(trace_path(), bytes_of(kTrace)).ok();
+    EXPECT_TRUE(written);
+  }
+  return make_network(spec, {.nodes = kNodes, .random = Random(5)});
 }
 
 std::vector<std::string> every_network() {
@@ -39,7 +43,7 @@ std::vector<std::string> every_network() {
     specs.push_back(spec);
   specs.push_back(matrix + ",up=2MB/s,parallel=2");
   for (const std::string spec : {"fifo:trace=", "links:trace="})
-    specs.push_back(spec + trace_file());
+    specs.push_back(spec + trace_path());
   return specs;
 }
 
