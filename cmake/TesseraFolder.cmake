@@ -95,7 +95,7 @@ endfunction()
 # Kernels take twice as long to compile where all their arithmetic of addresses is checked. What they read and write still is.
 function(tessera_check_kernels_less)
   foreach(file IN LISTS ARGN)
-    file(STRINGS ${file} kernel REGEX "hwy/foreach_target.h")
+    file(STRINGS ${file} kernel REGEX "hwy/foreach_target.h|learn/bf16_tile.h")
     if(kernel)
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -fno-sanitize=pointer-overflow)
     endif()
