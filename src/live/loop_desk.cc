@@ -7,11 +7,12 @@
 
 namespace tessera {
 
-// A model is tested before the loop hears that it was the last.
+// A model is tested before the loop hears that it was the last. A node whose peers have all
+// finished may be gone before the loop looks: the run has come to its end all the same.
 LoopDesk::Call LoopDesk::current() const {
   if (pending()) return call_;
-  if (ended_) return Call::kEnded;
-  return finished_ && (last_tested_ || !tests_) ? Call::kFinished : Call::kNothingYet;
+  if (finished_ && (last_tested_ || !tests_)) return Call::kFinished;
+  return ended_ ? Call::kEnded : Call::kNothingYet;
 }
 
 LoopDesk::Call LoopDesk::wait(Duration patience) {

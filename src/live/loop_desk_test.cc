@@ -68,6 +68,15 @@ TEST(LoopDesk, TheLastModelIsTestedBeforeItIsCalledTheLast) {
   EXPECT_EQ(test(testless, {3}).get().loss, 0);
 }
 
+TEST(LoopDesk, WhoLooksAfterTheNodeHasGoneHearsThatItFinished) {
+  LoopDesk desk(false);
+  desk.finish({3});
+  desk.end();
+  EXPECT_EQ(desk.wait(kLong), Call::kFinished);
+  EXPECT_EQ(desk.model(), Vector{3});
+  EXPECT_TRUE(desk.wait_for_end(Duration::zero()));
+}
+
 TEST(LoopDesk, WhoLeavesAbandonsWhatIsAskedFor) {
   LoopDesk desk(true);
   auto trained = train(desk, {1});
