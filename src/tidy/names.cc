@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.h"
 #include "tidy/source.h"
 
 namespace tessera::tidy {
@@ -49,7 +50,51 @@ void add_words(const std::string& line, Place left_out, std::set<std::string>& w
   }
 }
 
+std::string word_at(std::string_view text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), is_word_char);
+  return {text.begin(), end};
+}
+
+// The type that a line defines; nothing where it defines none.
+std::string type_in(std::string_view line) {
+  for (std::string_view word : {"struct ", "class ", "enum class ", "enum ", "using "}) {
+    if (!line.starts_with(word)) continue;
+    if (word == "using " && line.find(" = ") == line.npos) return {};
+    return word_at(line.substr(word.size()));
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<DeclaredName> types_defined(const File& file) {
+  std::vector<DeclaredName> types;
+  for (std::size_t i = 0; i < file.code.size(); ++i) {
+    const std::string& line = file.code[i];
+    const std::string type = type_in(line);
+    if (!type.empty() && (!line.ends_with(';') || line.starts_with("using ")))
+      types.push_back({type, i});
+  }
+  return types;
+}
+
+std::set<std::string> names_given(const File& file) {
+  std::set<std::string> names;
+  if (!file.is_cpp()) return names;
+  for (const std::string& line : file.code) {
+    const std::string_view text = trimmed(line);
+    names.insert(type_in(text));
+    if (text.starts_with("using ") && text.ends_with(';'))
+      names.insert(word_at(text.substr(text.find_last_of(":") + 1)));
+    constexpr std::string_view kParameter = "typename ";
+    for (std::size_t at = text.find(kParameter); at != text.npos;
+         at = text.find(kParameter, at + 1))
+      names.insert(word_at(text.substr(at + kParameter.size())));
+    const Place function = line.starts_with(' ') ? Place{} : declared_in(line);
+    names.insert(line.substr(function.begin, function.end - function.begin));
+  }
+  return names;
+}
 
 std::vector<DeclaredName> functions_declared(const File& file) {
   // Called by the standard library, or no names at all.

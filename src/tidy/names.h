@@ -24,6 +24,13 @@ std::vector<DeclaredName> functions_declared(const File& file);
 // all but the names it declares where it declares them.
 std::set<std::string> words_said(const File& file);
 
+// Types that a header defines for all: those that begin a line.
+std::vector<DeclaredName> types_defined(const File& file);
+
+// What a C++ file gives a meaning of its own: types, also those of other libraries that it names
+// shortly, parameters of templates, functions.
+std::set<std::string> names_given(const File& file);
+
 struct ClassMembers {
   std::size_t line = 0;  // Where the class begins, from zero.
   std::set<std::string> names{};

@@ -279,6 +279,7 @@ constexpr std::array kRules = {
          "cluster/",
          check_heavy_includes},
     Rule{"standard", "a file includes what it uses of the standard library", check_standard_names},
+    Rule{"own", "a file includes what defines the types of ours it uses", check_own_names},
     Rule{"clock", "no wall clock outside live/, the stopwatch and a summary's date", check_clock},
     Rule{"randomness", "every draw descends from the seed", check_randomness},
     Rule{"output", "a line that cannot be printed ends nothing and is not forgotten", check_output},

@@ -121,6 +121,10 @@ File make_file(std::string path, std::string_view text) {
   File file{.path = std::move(path), .lines = lines_of(text)};
   file.code = file.is_cpp() ? lines_of(without_comments_and_literals(text)) : file.lines;
   file.words = words_said(file);
+  file.named = names_given(file);
+  for (const std::string& line : file.lines)
+    if (file.is_cpp() && line.starts_with("#include "))
+      file.includes.emplace_back(trimmed(std::string_view(line).substr(9)));
   return file;
 }
 

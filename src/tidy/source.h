@@ -18,6 +18,8 @@ struct File {
   std::vector<std::string> lines{};
   std::vector<std::string> code{};  // The same lines, blanked; equal to them where it is not C++.
   std::set<std::string> words{};    // See words_said() in tidy/names.h.
+  std::set<std::string> named{};    // See names_given() there.
+  std::vector<std::string> includes{};  // With their brackets: "<vector>".
 
   bool ends_with(std::string_view suffix) const { return path.ends_with(suffix); }
   bool is_cpp() const { return ends_with(".cc") || is_header() || ends_with(".cu"); }

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
+#include "tidy/names.h"
 
 namespace tessera::tidy {
 namespace {
@@ -85,9 +85,7 @@ std::set<std::string> included_by(const File& file, const Tree& tree) {
   while (!open.empty()) {
     const File& next = *open.back();
     open.pop_back();
-    for (const std::string& line : next.lines) {
-      if (!line.starts_with("#include ")) continue;
-      const std::string name(trimmed(std::string_view(line).substr(9)));
+    for (const std::string& name : next.includes) {
       if (!found.insert(name).second || !name.starts_with('"')) continue;
       const auto ours = tree.find("src/" + name.substr(1, name.find('"', 1) - 1));
       if (ours != tree.end()) open.push_back(&ours->second);
@@ -119,6 +117,23 @@ std::vector<std::string_view> standard_names_in(std::string_view line) {
   return names;
 }
 
+// Whether a file says the name, and not as another library's: torch::nn::Linear.
+bool says(const File& file, const std::string& type) {
+  if (!file.words.contains(type)) return false;
+  return std::any_of(file.code.begin(), file.code.end(), [&](const std::string& line) {
+    const std::size_t at = line.find(type);
+    return has_word(line, type) && (at == 0 || (line[at - 1] != ':' && line[at - 1] != '.'));
+  });
+}
+
+// Whether other headers give their own types that name.
+bool is_shared(const File& header, const std::string& type, const Tree& tree) {
+  return std::any_of(tree.begin(), tree.end(), [&](const auto& other) {
+    return other.second.is_header() && other.second.path != header.path &&
+           other.second.named.contains(type);
+  });
+}
+
 }  // namespace
 
 void check_standard_names(const File& file, const Tree& tree, Rule::Report& report) {
@@ -133,6 +148,19 @@ void check_standard_names(const File& file, const Tree& tree, Rule::Report& repo
       if (included.insert(needed).second)
         report.add(i, fmt::format("std::{} is declared in {}: include it", name, needed));
     }
+}
+
+void check_own_names(const File& header, const Tree& tree, Rule::Report& report) {
+  if (!header.is_header() || header.folder().empty()) return;
+  const std::string needed = '"' + header.path.substr(4) + '"';
+  for (const DeclaredName& type : types_defined(header)) {
+    if (is_shared(header, type.name, tree)) continue;
+    for (const auto& [path, file] : tree)
+      if (path != header.path && !file.folder().empty() && !file.named.contains(type.name) &&
+          says(file, type.name) && !included_by(file, tree).contains(needed))
+        report.add(type.line,
+                   fmt::format("{} says {} and does not include {}", path, type.name, needed));
+  }
 }
 
 }  // namespace tessera::tidy
