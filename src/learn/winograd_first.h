@@ -1,7 +1,7 @@
 // Winograd's F(4x4, 5x5) (winograd.h) for the first layer of a net, which has a few inputs and
-// which nobody asks for the gradient of its own. There is little to multiply at a point then, and
-// what the points hold is large: so the products of a tile are made in registers on their way to
-// the output transform, and back.
+// whose inputs' gradient nobody needs. There is little to multiply at a point then, and what the
+// points hold is large: so the products of a tile are made in registers on their way to the output
+// transform, and back.
 #pragma once
 
 #include "learn/conv_kernels.h"

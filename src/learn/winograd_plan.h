@@ -1,4 +1,5 @@
-// How winograd.cc cuts up its work, and the matrix products between the transforms in bf16.
+// How winograd.cc and winograd_first.cc cut up their work, and the matrix products between the
+// transforms in bf16.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +71,7 @@ struct WinogradFirstPlan {
         in_step((s.batch * s.inputs + 15) / 16 * 16),
         weights_step(s.inputs * s.outputs + 16) {}
 
-  // From tile to tile.
+  // From tile to tile, and a line of the cache more: as above.
   std::size_t tile_step() const { return kPoints * kPoints * in_step + 16; }
 };
 

@@ -126,6 +126,7 @@ void CpuConvolution::backward(std::span<const float> parameters, std::span<float
   for (std::size_t c = 0; c < shape_.batch * shape_.outputs; ++c)
     d_bias[c % shape_.outputs] += sums[c];
   float* const d_weights = gradient.data() + weight_;
+  CHECK((!first_ || !d_in));
   if (d_in) turn_weights(shape_, parameters.data() + weight_, turned_.data());
   if (winograd_first_) return winograd_first_weights(shape_, d_out(), d_weights, *winograd_first_);
   if (winograd_)

@@ -41,9 +41,9 @@ class CpuConvolution final : public CpuLayer {
   std::size_t weight_, bias_;      // Offsets in the flat vector.
   Floats64 images_, out_, d_out_;  // `images_` as convolve_first() reads them.
   Floats64 turned_, sums_;
-  std::optional<WinogradSpace> winograd_;  // Without one, convolutions are direct.
-  std::optional<WinogradFirstSpace> winograd_first_;
-  std::optional<bf16::ConvSpace> bf16_;    // Without one, in float32.
+  std::optional<WinogradSpace> winograd_;
+  std::optional<WinogradFirstSpace> winograd_first_;  // Without either, convolutions are direct.
+  std::optional<bf16::ConvSpace> bf16_;               // Without one, in float32.
 };
 
 }  // namespace tessera
