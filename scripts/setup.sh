@@ -44,6 +44,7 @@ test   libgtest-dev           header:gtest/gtest.h
 test   libsimgrid-dev         header:simgrid/s4u.hpp
 test   clang                  command:clang++
 test   libclang-rt-14-dev     -
+test   lld                    command:ld.lld
 test   clang-format-14        command:clang-format-14
 test   lintian                -
 test   man-db                 command:man

@@ -19,7 +19,7 @@ std::uint64_t number_from(const char* name, std::uint64_t usual) {
 }
 
 TEST(CheckpointDamage, IsRefusedOrLivedWith) {
-  const std::uint64_t count = number_from("TESSERA_DAMAGES", TESSERA_SANITIZED ? 40 : 120);
+  const std::uint64_t count = number_from("TESSERA_DAMAGES", TESSERA_SANITIZED ? 25 : 120);
   const std::uint64_t seed = number_from("TESSERA_DAMAGE_SEED", 1);
   std::uint64_t outcomes[3] = {};
   for (const Experiment& experiment : busy_experiments()) {
@@ -41,8 +41,8 @@ TEST(CheckpointDamage, IsRefusedOrLivedWith) {
 
 // Whatever is a flag is turned over once: a node that trained was said to wait for others, and
 // began to train a second time.
-// Where every access is checked, a third of them are.
-constexpr std::size_t kBytesApart = TESSERA_SANITIZED ? 3 : 1;
+// Where every access is checked, a sixth of them are.
+constexpr std::size_t kBytesApart = TESSERA_SANITIZED ? 6 : 1;
 
 TEST(CheckpointDamage, EveryFlagMayBeTurnedOver) {
   for (const std::size_t which : {0, 6}) {

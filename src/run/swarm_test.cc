@@ -9,7 +9,7 @@ namespace {
 
 // Sanitized builds look for other faults than these, and take several times as long.
 #if TESSERA_SANITIZED
-constexpr std::uint64_t kWorlds = 250;
+constexpr std::uint64_t kWorlds = 150;
 #else
 constexpr std::uint64_t kWorlds = 2500;
 #endif

@@ -44,7 +44,7 @@ std::string name_of(const ToyWorldOptions& world) {
 }
 
 // Where every access is checked, some of the steps do.
-constexpr int kStepsApart = TESSERA_SANITIZED ? 7 : 1;
+constexpr int kStepsApart = TESSERA_SANITIZED ? 14 : 1;
 
 TEST(Checkpoint, IsConsistentAfterEveryStep) {
   for (const ToyWorldOptions& options : busy_worlds()) {
