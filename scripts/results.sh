@@ -9,6 +9,8 @@
 #   half-sent  DivShare with everything under way at once, losing or finishing what is half sent after a round
 #   mosaic     DivShare's setting with pieces and whole models, in rounds and without
 #   movielens  MovieLens, 60 nodes, 510 s of virtual time, half of them stragglers
+#   movielens-no-stragglers   the same without
+#   jwins-movielens   MovieLens, 96 nodes, 1,000 rounds, three sharings: JWINS's setting
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
 # DEVICE is cuda or cpu (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes three runs of each. On an H200 a run of `jwins` takes
@@ -30,9 +32,12 @@ case $set in
   no-stragglers) line=(divshare/cifar10_stragglers stragglers=0 60%) ;;
   half-sent) line=(divshare/cifar10_half_sent half_sent=lost,half_sent=finished 60%) ;;
   movielens) line=(divshare/movielens_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter loss=2) ;;
+  movielens-no-stragglers)
+    line=(divshare/movielens_rivals "" loss=2 --network=fifo:up=60Mbit/s,down=60Mbit/s,latency=1ms) ;;
+  jwins-movielens) line=(jwins/movielens "" loss=1.5) ;;
   laptop) line=(fashion_rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
   *)
-    echo "results: choose one of jwins, few-bytes, budgets, async, no-stragglers, half-sent, mosaic, movielens, laptop" >&2
+    echo "results: choose one of jwins, few-bytes, budgets, async, no-stragglers, half-sent, mosaic, movielens, movielens-no-stragglers, jwins-movielens, laptop" >&2
     exit 2 ;;
 esac
 
@@ -41,4 +46,4 @@ if [[ $set =~ ^(jwins|few-bytes|budgets|async|no-stragglers|half-sent|mosaic)$ &
   exit 2
 fi
 exec "$tessera" sweep "experiments/${line[0]}.toml" ${line[1]:+--only="${line[1]}"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
-  ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50
+  ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50 "${line[@]:3}"
