@@ -134,7 +134,7 @@ part_dev() {
   run_ctest dev -E 'LearnWhatIsThereToLearn|LiveFashionMnist|LeftBehindByTheNemesis|FullDisks|NobodyCanFind|examples.(stragglers|sweep)|'\
 'Mpi.Killed|Mpi.ASignal|LiveMembers.AreReplaced|MessagesDoNotTravelAllAtOnce|CheckpointsComeByTime|SweepProcess.Killed|SecondEigenvalue|'\
 'BaseGraph.IsExact|SimProcess.Threads|EqualsPyWavelets|IsExactForManyNodes|(SameBits|TheSame).*Threads|ClipTheWhole|ADivergedModel|'\
-'Mpi.Twenty|WhoIsMissingCosts|SimProcess.KilledAt|LiveProcess.CtrlC|AHundredNodesAre|RealData|SweepProcess.ForSlurm|ReadByPython'
+'Mpi.Twenty|WhoIsMissingCosts|TheTreeKeepsTheRules|SimProcess.KilledAt|LiveProcess.CtrlC|AHundredNodesAre|RealData|SweepProcess.ForSlurm|ReadByPython'
 }
 
 part_tsan() {
