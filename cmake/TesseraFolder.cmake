@@ -62,7 +62,7 @@ function(tessera_folder folder)
     tessera_compile_together(tessera_${name} SOURCES ${sources} ALONE ${FOLDER_ALONE})
   endif()
 
-  if(TESSERA_TESTS AND tests)
+  if(TESSERA_TESTS AND tests AND NOT folder IN_LIST TESSERA_WITHOUT_TESTS_OF)
     add_executable(${name}_test ${tests})
     if(together OR ("tests" IN_LIST TESSERA_UNITY AND NOT FOLDER_ONE_PROCESS))
       tessera_compile_together(${name}_test SOURCES ${tests} ALONE ${FOLDER_ALONE})

@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs every test: scripts/test.sh [PART...]
 #
 #   core     everything that sees neither LibTorch nor CUDA, learning among it; the part to run while working
-#   release  everything, optimised, the installed package, and a cluster
+#   release  everything, optimised, the installed package, and a cluster; the tests of some folders are left to dev and tsan
 #   dev      core under the address and undefined-behaviour sanitizers, compiled by Clang
 #   tsan     the folders with threads under the thread sanitizer
 #   fuzz     a few seconds of mutated bytes for every decoder, on dev's libraries
@@ -18,6 +18,8 @@ readonly parts=(core release dev tsan fuzz style)
 readonly parts_by_default=(release dev tsan fuzz style)
 readonly logs=build/test-logs
 readonly threaded=(base learn sim live live/link)
+# Folders without kernels whose tests are the same under sanitizers: dev runs them, and tsan those with threads, so release does not.
+readonly tested_by_others='data;node;protocol;attack;live'
 readonly fuzz_seconds_each=3
 readonly failures_tried_again=5
 readonly never_tried_again='(Address|Thread|Leak)Sanitizer|runtime error:|SEGFAULT|Subprocess aborted|ILLEGAL|CHECK failed'
@@ -83,7 +85,7 @@ build() {  # PRESET [TARGET...]
   # Kernels choose their own level of optimisation. The others have one that compiles fast.
   [[ $preset == core ]] && flags=(-DTESSERA_UNITY=ON -DTESSERA_CUDA=OFF
     -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG -Wno-maybe-uninitialized")
-  [[ $preset == release ]] && flags=(-DTESSERA_UNITY=ON
+  [[ $preset == release ]] && flags=(-DTESSERA_UNITY=ON "-DTESSERA_WITHOUT_TESTS_OF=$tested_by_others"
     -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG -Wno-maybe-uninitialized")
   # Sanitized programs are large: LLVM's linker takes a fifth of the time.
   quietly "$preset-configure" cmake --preset "$preset" -DTESSERA_TESTS=ON -DTESSERA_WERROR=ON \
@@ -134,7 +136,7 @@ part_dev() {
   run_ctest dev -E 'LearnWhatIsThereToLearn|LiveFashionMnist|LeftBehindByTheNemesis|FullDisks|NobodyCanFind|examples.(stragglers|sweep)|'\
 'Mpi.Killed|Mpi.ASignal|LiveMembers.AreReplaced|MessagesDoNotTravelAllAtOnce|CheckpointsComeByTime|SweepProcess.Killed|SecondEigenvalue|'\
 'BaseGraph.IsExact|SimProcess.Threads|EqualsPyWavelets|IsExactForManyNodes|(SameBits|TheSame).*Threads|ClipTheWhole|ADivergedModel|'\
-'Mpi.Twenty|WhoIsMissingCosts|TheTreeKeepsTheRules|SimProcess.KilledAt|LiveProcess.CtrlC|AHundredNodesAre|RealData|SweepProcess.ForSlurm|ReadByPython'
+'Mpi.Twenty|WhoIsMissingCosts|TheTreeKeepsTheRules|SimProcess.KilledAt|LiveProcess.CtrlC|AHundredNodesAre|SweepProcess.ForSlurm|ReadByPython'
 }
 
 part_tsan() {
