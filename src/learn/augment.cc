@@ -20,15 +20,23 @@ void require_images_to_augment(const AugmentOptions& options, const Task& task) 
         "training: crop={} moves images of {} pixels out of sight: use less", options.crop, side));
 }
 
+ImageMove draw_move(const AugmentOptions& options, Random& random) {
+  const auto crop = static_cast<std::int32_t>(options.crop);
+  const auto shift = [&] {
+    return crop > 0 ? static_cast<std::int32_t>(random.below(2 * options.crop + 1)) - crop : 0;
+  };
+  ImageMove move;
+  move.down = shift();
+  move.right = shift();
+  move.flipped = options.flip && random.below(2) == 1;
+  return move;
+}
+
 void Augment::apply(std::span<float> image, Random& random) {
   CHECK(task_.shape.size() == 3);
   const auto channels = std::int64_t{task_.shape[0]}, height = std::int64_t{task_.shape[1]},
-             width = std::int64_t{task_.shape[2]}, crop = std::int64_t{options_.crop};
-  const auto shift = [&] {
-    return crop > 0 ? static_cast<std::int64_t>(random.below(2 * options_.crop + 1)) - crop : 0;
-  };
-  const std::int64_t down = shift(), right = shift();
-  const bool flipped = options_.flip && random.below(2) == 1;
+             width = std::int64_t{task_.shape[2]};
+  const auto [down, right, flipped] = draw_move(options_, random);
   before_.assign(image.begin(), image.end());
   auto out = image.begin();
   for (std::int64_t c = 0; c < channels; ++c)

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "data/dataset.h"
+#include "learn/image_move.h"
 
 namespace tessera {
 
@@ -18,6 +19,8 @@ struct AugmentOptions {
   std::uint32_t crop = 0;  // Moved by up to so many pixels along each axis.
   bool any() const { return flip || crop > 0; }
 };
+
+ImageMove draw_move(const AugmentOptions& options, Random& random);
 
 // Throws std::invalid_argument where the data has no images, or smaller ones than it is moved by.
 void require_images_to_augment(const AugmentOptions& options, const Task& task);

@@ -33,20 +33,26 @@ void OptimizerState::fields(NodeId node, const TrainingOptions& training, Archiv
   if (training.moments() > 1) archive.of_node(node, second);
 }
 
-OptimizerStep::OptimizerStep(const TrainingOptions& training, std::uint64_t steps, float scale)
-    : training_(training), lr_(training.schedule.rate(training.lr, steps)), scale_(scale) {
-  if (training.is_sgd()) return;
+StepRates step_rates(const TrainingOptions& training, std::uint64_t steps) {
+  StepRates rates{.lr = training.schedule.rate(training.lr, steps)};
+  if (training.is_sgd()) return rates;
   const auto t = static_cast<double>(steps + 1);
-  adam_rate_ = rounded(double{lr_} / (1 - std::pow(training.adam.beta1, t)));
-  adam_root_ = rounded(std::sqrt(1 - std::pow(training.adam.beta2, t)));
+  rates.adam = rounded(double{rates.lr} / (1 - std::pow(training.adam.beta1, t)));
+  rates.root = rounded(std::sqrt(1 - std::pow(training.adam.beta2, t)));
+  if (training.optimizer == OptimizerName::kAdamW)
+    rates.kept = rounded(1 - double{rates.lr} * double{training.weight_decay});
+  return rates;
 }
+
+OptimizerStep::OptimizerStep(const TrainingOptions& training, std::uint64_t steps, float scale)
+    : training_(training), rates_(step_rates(training, steps)), scale_(scale) {}
 
 void OptimizerStep::apply(std::span<float> parameters, std::span<const float> gradient,
                           const Moments& moments) const {
   CHECK(parameters.size() == gradient.size());
   if (!training_.is_sgd()) return adapt(parameters, gradient, moments);
   const bool plain = training_.momentum == 0 && training_.weight_decay == 0 && scale_ == 1;
-  if (plain) return add_scaled(parameters, -lr_, gradient);
+  if (plain) return add_scaled(parameters, -rates_.lr, gradient);
   descend(parameters, gradient, moments.first);
 }
 
@@ -60,7 +66,7 @@ void OptimizerStep::descend(std::span<float> parameters, std::span<const float> 
       velocity[i] = momentum * velocity[i] + d;
       d = training_.nesterov ? d + momentum * velocity[i] : velocity[i];
     }
-    parameters[i] -= lr_ * d;
+    parameters[i] -= rates_.lr * d;
   }
 }
 
@@ -71,12 +77,10 @@ void OptimizerStep::adapt(std::span<float> parameters, std::span<const float> gr
   CHECK(second.size() == parameters.size());
   const AdamOptions& adam = training_.adam;
   const bool decoupled = training_.optimizer == OptimizerName::kAdamW;
-  const double decay = double{training_.weight_decay};
-  const float kept = decoupled ? rounded(1 - double{lr_} * decay) : 1;
-  const float added = decoupled ? 0 : training_.weight_decay;
+  const float kept = rates_.kept, added = decoupled ? 0 : training_.weight_decay;
   const float beta1 = rounded(adam.beta1), rest1 = rounded(1 - adam.beta1);
   const float beta2 = rounded(adam.beta2), rest2 = rounded(1 - adam.beta2);
-  const float rate = adam_rate_, root = adam_root_, scale = scale_;
+  const float rate = rates_.adam, root = rates_.root, scale = scale_;
   const float epsilon = rounded(adam.epsilon);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const float d = scale * gradient[i] + added * parameters[i];

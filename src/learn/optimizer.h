@@ -15,6 +15,7 @@
 
 #include "base/archive.h"
 #include "base/ids.h"
+#include "learn/step_rates.h"
 #include "learn/training.h"
 
 namespace tessera {
@@ -50,8 +51,8 @@ class OptimizerStep {
              const Moments& moments) const;
 
   const TrainingOptions& training_;
-  float lr_, scale_;
-  float adam_rate_ = 0, adam_root_ = 1;  // lr / (1 - beta1^t), sqrt(1 - beta2^t)
+  StepRates rates_;
+  float scale_;
 };
 
 // By which a gradient is multiplied to have no more than this norm.
