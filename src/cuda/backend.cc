@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 void learn_on_gpu(const Model& model, const LearningOptions& options, Learning& learning) {
-  require_plain_sgd(options.training, "device=cuda", "use device=cpu");
+  require_images_to_augment(options.training.augment, model.task);
   cuda::use_gpu(options.device.index);
   learning.trainer = cuda::make_trainer(stacked_trainer_parts(model, options, learning));
   learning.evaluator = cuda::make_evaluator(stacked_evaluator_parts(model, options, learning));

@@ -164,13 +164,5 @@ struct Gradient {
   int count = 1;
   std::size_t node_stride = 0, part_stride = 0;
 };
-struct Descent {
-  float lr = 0, momentum = 0, weight_decay = 0;
-};
-// learn/optimizer.h's step of SGD. `gradients` lies on the device, in pieces of at most
-// kDescentPiece.
-constexpr std::size_t kDescentPiece = 1024;
-void descend(const Pass& pass, const Descent& descent, const Gradient* gradients, int count,
-             float* parameters, float* velocities);
 
 }  // namespace tessera::cuda

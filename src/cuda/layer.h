@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/kernels.h"
+#include "cuda/optimizer_kernels.h"
 #include "learn/model.h"
 
 namespace tessera::cuda {

@@ -113,13 +113,14 @@ __global__ void gather_touched_kernel(RatingGradients gradients, int width, int 
   }
 }
 
-__global__ void descend_touched_kernel(RatingGradients gradients, int width, int batch, float lr,
-                                       std::size_t dimension, float* parameters) {
+__global__ void descend_touched_kernel(RatingGradients gradients, int width, int batch,
+                                       const StepRates* rates, std::size_t dimension,
+                                       float* parameters) {
   for (int k = threadIdx.x; k < width; k += blockDim.x) {
     const Touched touched(gradients, width, batch, blockIdx.z, k);
     if (touched.row == kNowhere) return;
     float* const at = parameters + blockIdx.y * dimension + touched.row + k;
-    *at -= lr * touched.sum;
+    *at -= rates[blockIdx.y].lr * touched.sum;
   }
 }
 
@@ -167,9 +168,9 @@ void gather_touched(const Pass& pass, const RatingShape& shape, const RatingGrad
 }
 
 void descend_touched(const Pass& pass, const RatingShape& shape, const RatingGradients& gradients,
-                     float lr, float* parameters) {
+                     const StepRates* rates, float* parameters) {
   launch(descend_touched_kernel, dim3(pass.batch, pass.nodes, 2), threads_for(shape.width), 0,
-         pass.stream, gradients, shape.width, pass.batch, lr, pass.dimension, parameters);
+         pass.stream, gradients, shape.width, pass.batch, rates, pass.dimension, parameters);
 }
 
 }  // namespace tessera::cuda

@@ -84,11 +84,18 @@ void CudaNet::restore(const Stream& stream, std::size_t nodes, const float* work
 }
 
 void CudaNet::descend(const Pass& pass, const Descent& descent, float* parameters,
-                      float* velocities) const {
+                      const MomentRows& moments) {
   chain_.first().descend(pass, descent, parameters);
-  if (device_gradients_.size() == 0) return;
-  cuda::descend(pass, descent, device_gradients_.data(), static_cast<int>(device_gradients_.size()),
-                parameters, velocities);
+  const GradientList list{device_gradients_.data(), static_cast<int>(device_gradients_.size())};
+  if (list.count == 0) return;
+  if (descent.clip > 0) {
+    const auto nodes = static_cast<std::size_t>(pass.nodes);
+    squares_.fit(nodes * device_gradients_.size());
+    scales_.fit(nodes);
+    clip_scales(pass, descent.clip, list, squares_.data(), scales_.data());
+  }
+  cuda::descend(pass, descent, list, descent.clip > 0 ? scales_.data() : nullptr, parameters,
+                moments);
 }
 
 }  // namespace tessera::cuda

@@ -34,7 +34,7 @@ class CudaNet {
   void backward(const Pass& pass, const Rows& samples) { chain_.backward(pass, samples, nullptr); }
   float* d_outputs() const { return chain_.last().d_out(); }
   void descend(const Pass& pass, const Descent& descent, float* parameters,
-               float* velocities) const;
+               const MomentRows& moments);
 
  private:
   void lay_out(const Model& model, const NetSize& size, Memory& memory);
@@ -46,6 +46,9 @@ class CudaNet {
   DeviceArray<std::byte> memory_;
   DeviceArray<std::uint32_t> map_, inverse_;
   DeviceArray<Gradient> device_gradients_;
+  // Where gradients are clipped: the squares of their pieces, and by how much.
+  DeviceArray<double> squares_;
+  DeviceArray<float> scales_;
 };
 
 }  // namespace tessera::cuda

@@ -40,7 +40,7 @@ class CudaFactorization final : public CudaLayer {
   }
 
   void descend(const Pass& pass, const Descent& descent, float* parameters) override {
-    if (!dense_[0].data) descend_touched(pass, shape_, touched_, descent.lr, parameters);
+    if (!dense_[0].data) descend_touched(pass, shape_, touched_, descent.rates, parameters);
   }
 
  private:

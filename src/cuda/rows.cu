@@ -1,4 +1,4 @@
-// Kernels that walk over whole rows: nodes' vectors between PyTorch's order and ours, SGD, sums of
+// Kernels that walk over whole rows: nodes' vectors between PyTorch's order and ours, sums of
 // activations, means over pixels.
 #include "cuda/kernels.h"
 #include "cuda/launch.cuh"
@@ -14,35 +14,6 @@ __global__ void gather_kernel(const std::uint32_t* map, std::size_t from_width, 
   if (i >= to_width) return;
   const std::uint32_t at = map[i];
   to[blockIdx.y * to_width + i] = at == kNowhere ? 0 : from[blockIdx.y * from_width + at];
-}
-
-__device__ float descended(const Descent& descent, float d, float w, float* velocity) {
-  if (descent.weight_decay != 0) d = fmaf(descent.weight_decay, w, d);
-  if (descent.momentum != 0) d = *velocity = fmaf(descent.momentum, *velocity, d);
-  return w - descent.lr * d;
-}
-
-// A thread takes four numbers; where a tensor ends, some of them are no numbers of it.
-__global__ void descend_kernel(Descent descent, const Gradient* gradients, std::size_t dimension,
-                               float* parameters, float* velocities) {
-  const Gradient gradient = gradients[blockIdx.x];
-  const std::size_t first = 4 * threadIdx.x;
-  const float* const parts = gradient.parts + blockIdx.y * gradient.node_stride + first;
-  const std::size_t at = blockIdx.y * dimension + gradient.first + first;
-  const bool whole = gradient.part_stride % 4 == 0 && first + 4 <= gradient.size;
-  float d[4] = {};
-  for (int part = 0; whole && part < gradient.count; ++part) {
-    const float4 four = *reinterpret_cast<const float4*>(parts + part * gradient.part_stride);
-    d[0] += four.x;
-    d[1] += four.y;
-    d[2] += four.z;
-    d[3] += four.w;
-  }
-  for (int i = 0; i < 4 && first + i < gradient.size; ++i) {
-    for (int part = 0; !whole && part < gradient.count; ++part)
-      d[i] += parts[part * gradient.part_stride + i];
-    parameters[at + i] = descended(descent, d[i], parameters[at + i], velocities + at + i);
-  }
 }
 
 __global__ void add_kernel(std::size_t count, const float* a, const float* b, bool relu,
@@ -86,13 +57,6 @@ void gather(cudaStream_t stream, int nodes, const std::uint32_t* map, std::size_
             const float* from, std::size_t to_width, float* to) {
   launch(gather_kernel, dim3(blocks_for(to_width, kThreads), nodes), kThreads, 0, stream, map,
          from_width, from, to_width, to);
-}
-
-void descend(const Pass& pass, const Descent& descent, const Gradient* gradients, int count,
-             float* parameters, float* velocities) {
-  static_assert(kDescentPiece == 4 * kThreads);
-  launch(descend_kernel, dim3(count, pass.nodes), kThreads, 0, pass.stream, descent, gradients,
-         pass.dimension, parameters, velocities);
 }
 
 void add_rows(const Pass& pass, std::size_t width, const float* a, const float* b, bool relu,

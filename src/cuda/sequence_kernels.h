@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/kernels.h"
+#include "learn/step_rates.h"
 
 namespace tessera::cuda {
 
@@ -81,8 +82,8 @@ void rate_gradient(const Pass& pass, const RatingShape& shape, const Rows& in, c
 void gather_touched(const Pass& pass, const RatingShape& shape, const RatingGradients& gradients,
                     float* d_users, std::size_t users_stride, float* d_items,
                     std::size_t items_stride);
-// or off the rows themselves, `lr` times.
+// or off the rows themselves, times the node's learning rate.
 void descend_touched(const Pass& pass, const RatingShape& shape, const RatingGradients& gradients,
-                     float lr, float* parameters);
+                     const StepRates* rates, float* parameters);
 
 }  // namespace tessera::cuda

@@ -8,7 +8,9 @@
 
 #include "base/check.h"
 #include "base/threads.h"
+#include "cuda/augmented_images.h"
 #include "cuda/net.h"
+#include "cuda/optimizer_rows.h"
 #include "cuda/resident_data.h"
 
 namespace tessera::cuda {
@@ -28,12 +30,14 @@ struct Mirrored {
 // One chunk in flight: its jobs, and memory that is kept from round to round.
 struct Chunk {
   std::span<TrainJob> jobs{};
-  Mirrored<float> rows{};             // Models; with momentum, velocities below them.
+  Mirrored<float> rows{};             // Models; below them what the optimizer keeps.
   Mirrored<std::uint32_t> samples{};  // [step][node][batch]: rows of the resident data.
   Mirrored<float> weights{};          // Likewise: one over the batch's size, or zero.
   Mirrored<float> losses{};           // [node]
+  Mirrored<StepRates> rates{};        // [step][node]
   DeviceArray<float> working{};       // The rows in the net's order.
   std::unique_ptr<CudaNet> net{};
+  std::unique_ptr<AugmentedImages> augmented{};  // Where images are changed.
   Stream stream{};
 };
 
@@ -42,16 +46,13 @@ class CudaTrainer final : public Trainer {
   explicit CudaTrainer(StackedTrainerParts parts)
       : parts_(std::move(parts)),
         data_(*parts_.train, parts_.model.task),
-        chunk_nodes_(nodes_in_chunk()) {
-    if (parts_.training.momentum != 0) velocities_.resize(parts_.node_samples.size());
-  }
+        optimizer_(parts_.training, parts_.node_samples.size()),
+        chunk_nodes_(nodes_in_chunk()) {}
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
   std::vector<std::uint32_t> tensors() const override { return parts_.model.tensors(); }
-  void fields(Archive& archive) override {
-    for (NodeId id = 0; id < velocities_.size(); ++id) archive.of_node(id, velocities_[id]);
-  }
+  void fields(Archive& archive) override { optimizer_.fields(archive); }
 
   void train(std::span<TrainJob> cohort) override {
     require(cudaSetDevice(parts_.device.index), "taking it");
@@ -70,13 +71,11 @@ class CudaTrainer final : public Trainer {
  private:
   static constexpr std::size_t kHalfMin = 24;
 
-  bool momentum() const { return !velocities_.empty(); }
   NetSize net_size(std::size_t nodes) const {
-    const TrainingOptions& training = parts_.training;
-    return {.nodes = nodes,
-            .batch = training.batch,
-            .sparse = training.is_sgd() && training.momentum == 0 && training.weight_decay == 0 &&
-                      training.clip == 0};
+    return {.nodes = nodes, .batch = parts_.training.batch, .sparse = optimizer_.sparse()};
+  }
+  RowPlace place_of(const Chunk& chunk, std::size_t i) const {
+    return {chunk.jobs[i].node, i, chunk.jobs.size(), dimension()};
   }
   std::size_t bytes_of_node() const;
   std::size_t nodes_in_chunk() const;
@@ -90,16 +89,17 @@ class CudaTrainer final : public Trainer {
   StackedTrainerParts parts_;
   Workers workers_{0};
   ResidentData data_;
+  OptimizerRows optimizer_;
   std::size_t chunk_nodes_;
   std::array<Chunk, 2> chunks_;
-  std::vector<Vector> velocities_;
 };
 
 std::size_t CudaTrainer::bytes_of_node() const {
-  const std::size_t rows =
-      parts_.training.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
+  const std::size_t rows = 2 * optimizer_.rows_of_node();  // As they travel, and in our order.
+  const std::size_t images =
+      parts_.training.augment.any() ? parts_.training.batch * parts_.model.task.features() : 0;
   return CudaNet::bytes_for(parts_.model, net_size(1)) +
-         rows * parts_.model.dimension() * sizeof(float);
+         (rows * parts_.model.dimension() + images) * sizeof(float);
 }
 
 void CudaTrainer::require_room(std::size_t nodes) const {
@@ -133,13 +133,17 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
     require_room(most);
     chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(most));
   }
-  const std::size_t rows = momentum() ? 2 * nodes : nodes;
+  if (parts_.training.augment.any() && !chunk.augmented)
+    chunk.augmented = std::make_unique<AugmentedImages>(parts_.training.augment, parts_.model.task);
+  const std::size_t rows = optimizer_.rows_of_node() * nodes;
   const std::size_t drawn = parts_.training.steps * nodes * parts_.training.batch;
+  if (chunk.augmented) chunk.augmented->fit(drawn, nodes * parts_.training.batch);
   chunk.rows.fit(rows * dimension());
   chunk.working.fit(rows * chunk.net->dimension());
   chunk.samples.fit(drawn);
   chunk.weights.fit(drawn);
   chunk.losses.fit(nodes);
+  chunk.rates.fit(parts_.training.steps * nodes);
 }
 
 // Nodes with fewer samples than a batch fill it up with samples that weigh nothing.
@@ -153,12 +157,15 @@ void CudaTrainer::draw(Chunk& chunk) const {
     CHECK(job.node < parts_.node_samples.size());
     const Indices& own = parts_.node_samples[job.node];
     const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.training, job.random);
-    for (std::size_t step = 0; step < steps.size(); ++step)
-      for (std::size_t i = 0; i < steps[step].size(); ++i) {
-        const std::size_t at = (step * nodes + node) * batch + i;
-        chunk.samples.host[at] = own[steps[step][i]];
-        chunk.weights.host[at] = 1.0f / static_cast<float>(steps[step].size());
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      const std::size_t first = (step * nodes + node) * batch, count = steps[step].size();
+      for (std::size_t i = 0; i < count; ++i) {
+        chunk.samples.host[first + i] = own[steps[step][i]];
+        chunk.weights.host[first + i] = 1.0f / static_cast<float>(count);
       }
+      if (chunk.augmented) chunk.augmented->draw(first, count, job.random.fork("augment", step));
+    }
+    optimizer_.put_rates(place_of(chunk, node), chunk.rates.host.data());
   }
 }
 
@@ -170,19 +177,18 @@ void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
   workers_.for_each(jobs.size(), [&](std::size_t i) {
     float* const rows = chunk.rows.host.data();
     std::copy(jobs[i].model.begin(), jobs[i].model.end(), rows + i * dimension());
-    if (!momentum()) return;
-    Vector& velocity = velocities_[jobs[i].node];
-    velocity.resize(dimension());
-    std::copy(velocity.begin(), velocity.end(), rows + (jobs.size() + i) * dimension());
+    optimizer_.put(place_of(chunk, i), rows);
   });
   const auto upload = [&](const auto& mirrored, std::size_t count) {
     chunk.stream.upload(mirrored.device.data(), mirrored.host.data(),
                         count * sizeof(mirrored.host[0]));
   };
   const std::size_t drawn = parts_.training.steps * jobs.size() * parts_.training.batch;
-  const std::size_t rows = momentum() ? 2 * jobs.size() : jobs.size();
+  const std::size_t rows = optimizer_.rows_of_node() * jobs.size();
   upload(chunk.samples, drawn);
   upload(chunk.weights, drawn);
+  upload(chunk.rates, parts_.training.steps * jobs.size());
+  if (chunk.augmented) chunk.augmented->upload(chunk.stream, drawn);
   upload(chunk.rows, rows * dimension());
   run_steps(chunk);
   chunk.stream.download(chunk.rows.host.data(), chunk.rows.device.data(),
@@ -194,8 +200,9 @@ void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
 // Leaves the trained rows and the mean loss of each node on the device.
 void CudaTrainer::run_steps(Chunk& chunk) const {
   CudaNet& net = *chunk.net;
-  const std::size_t nodes = chunk.jobs.size(), rows = momentum() ? 2 * nodes : nodes;
-  float* const velocities = momentum() ? chunk.working.data() + nodes * net.dimension() : nullptr;
+  const std::size_t nodes = chunk.jobs.size(), rows = optimizer_.rows_of_node() * nodes;
+  const MomentRows moments = optimizer_.moments(chunk.working.data(), nodes, net.dimension());
+  Descent descent = optimizer_.descent();
   const Pass pass{.stream = chunk.stream.get(),
                   .nodes = static_cast<int>(nodes),
                   .batch = static_cast<int>(parts_.training.batch),
@@ -207,7 +214,8 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
   for (std::size_t step = 0; step < parts_.training.steps; ++step) {
     const std::size_t first = step * nodes * parts_.training.batch;
     const Rows samples = data_.rows(chunk.samples.device.data() + first, parts_.training.batch);
-    net.forward(pass, samples);
+    const Rows in = chunk.augmented ? chunk.augmented->moved(pass, samples, first) : samples;
+    net.forward(pass, in);
     loss_and_gradient(pass,
                       {.classes = static_cast<int>(parts_.model.task.classes),
                        .targets = data_.targets(),
@@ -215,9 +223,9 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
                        .weights = chunk.weights.device.data() + first,
                        .share = 1 / static_cast<float>(parts_.training.steps)},
                       net.outputs(), net.d_outputs(), chunk.losses.device.data());
-    net.backward(pass, samples);
-    net.descend(pass, {parts_.training.lr, parts_.training.momentum, parts_.training.weight_decay},
-                chunk.working.data(), velocities);
+    net.backward(pass, in);
+    descent.rates = chunk.rates.device.data() + step * nodes;
+    net.descend(pass, descent, chunk.working.data(), moments);
   }
   net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());
 }
@@ -230,9 +238,7 @@ void CudaTrainer::finish(Chunk& chunk) {
     const float* const rows = chunk.rows.host.data();
     std::copy_n(rows + i * dimension(), dimension(), job.model.begin());
     job.loss = chunk.losses.host[i];
-    if (momentum())
-      std::copy_n(rows + (chunk.jobs.size() + i) * dimension(), dimension(),
-                  velocities_[job.node].begin());
+    optimizer_.take(place_of(chunk, i), rows);
   });
   chunk.jobs = {};
 }

@@ -123,17 +123,6 @@ TEST(CudaTrainer, AGpuThatIsNotThereIsRefusedInPlainWords) {
   }
 }
 
-// No option is left out in silence, GPU or no GPU.
-TEST(CudaTrainer, OptimizersWithoutKernelsAreRefused) {
-  const LearningWorld world = world_of(testing::images(1, 13, 10));
-  try {
-    world.learning("cnn28", "adam:lr=0.01", "cuda");
-    FAIL();
-  } catch (const std::invalid_argument& refused) {
-    EXPECT_STREQ(refused.what(), "training: device=cuda knows no adam: use device=cpu");
-  }
-}
-
 TEST(CudaTrainer, EveryModelHasItsKernels) {
   for (const testing::Case& c : testing::small_cases())
     EXPECT_EQ(missing_in(build_model(c.spec, c.task).layers), "") << c.spec;
