@@ -11,6 +11,7 @@
 #include "cuda/peaks.h"
 #include "learn/bench_images.h"
 #include "learn/models.h"
+#include "learn/stacked_bench.h"
 
 namespace tessera {
 namespace {
@@ -220,6 +221,17 @@ void bench_evaluation(Bench& bench, const LoadedData& data, Precision precision)
     bench.limit("96 models on 10,000 images, 3xtf32", seconds, 0.35, "s");
 }
 
+void bench_models(Bench& bench, Precision precision) {
+  for (const StackedCase& what : stacked_cases()) {
+    const StackedTimes times =
+        time_stacked(bench, what, 96, fmt::format("cuda:precision={}", to_string(precision)),
+                     {&cuda_backend(), 1});
+    bench.say(fmt::format(
+        "  {:<21} {:<11} batch {:>2}, {:<6}: {:8.3f} ms a step; a round of 2 {:.2f} ms", what.model,
+        what.data, what.batch, to_string(precision), times.step_ms, times.round_ms));
+  }
+}
+
 }  // namespace
 
 void bench_gpu(Bench& bench) {
@@ -248,6 +260,8 @@ void bench_gpu(Bench& bench) {
   for (const std::uint32_t nodes : {96u, 1024u})
     for (const Precision precision : precisions) bench_steps(bench, data, nodes, precision);
   for (const Precision precision : precisions) bench_evaluation(bench, data, precision);
+  bench.say("96 nodes of every model:");
+  for (const Precision precision : precisions) bench_models(bench, precision);
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@
 #include "learn/models.h"
 #include "learn/node_model.h"
 #include "learn/optimizer.h"
+#include "learn/stacked_bench.h"
 #include "torch/backend.h"
 #include "torch/blas.h"
 #include "torch/device_state.h"
@@ -305,6 +306,12 @@ void bench_gpu(Bench& bench, const LoadedData& data) {
         fmt::format("{:.2f} ms a step; floor: {:.2f} ms arithmetic, {:.2f} ms memory, so {:.1f}x",
                     ms, arithmetic, memory, ms / std::max(arithmetic, memory)));
     if (nodes == 96) bench.limit("a step of 96 GN-LeNets on the GPU", ms, 9, "ms");
+  }
+  // What `bench gpu` times on our own kernels.
+  for (const StackedCase& what : stacked_cases()) {
+    const StackedTimes times = time_stacked(bench, what, 96, "cuda", {&torch_backend(), 1});
+    bench.say(fmt::format("  96 nodes, {} ({}, batch {}): {:.3f} ms a step; a round of 2 {:.2f} ms",
+                          what.model, what.data, what.batch, times.step_ms, times.round_ms));
   }
 }
 
