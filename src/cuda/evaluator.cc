@@ -23,7 +23,7 @@ struct Lists {
 class CudaEvaluator final : public Evaluator {
  public:
   explicit CudaEvaluator(StackedEvaluatorParts parts)
-      : parts_(std::move(parts)), data_(*parts_.test, parts_.model.task) {}
+      : parts_(std::move(parts)), data_(*parts_.test, parts_.model.task, parts_.device.precision) {}
 
   std::vector<Score> evaluate(std::span<const NodeId> nodes,
                               std::span<const std::span<const float>> models) override {
@@ -49,7 +49,7 @@ class CudaEvaluator final : public Evaluator {
     return parts_.node_samples[node];
   }
   std::size_t bytes_of(std::size_t batch) const {
-    return CudaNet::bytes_for(parts_.model, {1, batch, false}) +
+    return CudaNet::bytes_for(parts_.model, {1, batch, false, parts_.device.precision}) +
            2 * parts_.model.dimension() * sizeof(float);
   }
   std::size_t chunk_for(std::size_t nodes) const;
@@ -119,7 +119,7 @@ void CudaEvaluator::evaluate_chunk(std::span<const NodeId> nodes,
   std::size_t longest = 0;
   for (const NodeId node : nodes) longest = std::max(longest, samples_of(node).size());
   const std::size_t batch = batch_for(nodes.size(), longest);
-  CudaNet net(parts_.model, {nodes.size(), batch, false});
+  CudaNet net(parts_.model, {nodes.size(), batch, false, parts_.device.precision});
   load_models(models, net);
   const Lists lists = lists_for(nodes, batch, longest);
   samples_.fit(lists.samples.size());

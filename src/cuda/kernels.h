@@ -33,6 +33,9 @@ struct Rows {
   std::size_t width = 0;
   const std::uint32_t* chosen = nullptr;
   std::size_t chosen_stride = 0;
+  // Images as pairs of halves too, four floats to a pixel (pairs.h); null: there are none.
+  const float* pixel_pairs = nullptr;
+  float pixel_unit = 1;
 
 #ifdef __CUDACC__
   __device__ const float* row(int node, int batch, int i) const {

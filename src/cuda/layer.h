@@ -44,6 +44,7 @@ struct WorkingOrder {
 struct Layout {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
+  Precision precision = Precision::k3xTf32;
   Memory& memory;
   WorkingOrder& order;
   std::vector<Gradient>& gradients;

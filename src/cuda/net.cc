@@ -49,6 +49,7 @@ void CudaNet::lay_out(const Model& model, const NetSize& size, Memory& memory) {
   const Layout layout{.nodes = size.nodes,
                       .batch = size.batch,
                       .training = size.training,
+                      .precision = size.precision,
                       .memory = memory,
                       .order = order_,
                       .gradients = gradients_};
@@ -63,6 +64,7 @@ std::size_t CudaNet::bytes_for(const Model& model, const NetSize& size) {
                         {.nodes = size.nodes,
                          .batch = size.batch,
                          .training = size.training,
+                         .precision = size.precision,
                          .memory = memory,
                          .order = order,
                          .gradients = gradients});

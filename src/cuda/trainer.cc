@@ -41,7 +41,7 @@ class CudaTrainer final : public Trainer {
  public:
   explicit CudaTrainer(StackedTrainerParts parts)
       : parts_(std::move(parts)),
-        data_(*parts_.train, parts_.model.task),
+        data_(*parts_.train, parts_.model.task, parts_.device.precision),
         chunk_nodes_(nodes_in_chunk()) {
     if (parts_.training.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
@@ -91,7 +91,8 @@ class CudaTrainer final : public Trainer {
 std::size_t CudaTrainer::bytes_of_node() const {
   const std::size_t rows =
       parts_.training.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
-  return CudaNet::bytes_for(parts_.model, {1, parts_.training.batch, true}) +
+  return CudaNet::bytes_for(parts_.model,
+                            {1, parts_.training.batch, true, parts_.device.precision}) +
          rows * parts_.model.dimension() * sizeof(float);
 }
 
@@ -124,7 +125,8 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
   const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
   if (!chunk.net) {
     require_room(most);
-    chunk.net = std::make_unique<CudaNet>(parts_.model, NetSize{most, parts_.training.batch, true});
+    chunk.net = std::make_unique<CudaNet>(
+        parts_.model, NetSize{most, parts_.training.batch, true, parts_.device.precision});
   }
   const std::size_t rows = momentum() ? 2 * nodes : nodes;
   const std::size_t drawn = parts_.training.steps * nodes * parts_.training.batch;
