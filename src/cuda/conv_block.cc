@@ -61,7 +61,7 @@ class CudaConvBlock final : public CudaLayer {
       convolve_first(pass, shape_, pixel_pairs(in, shape_.inputs), weight_pairs_, bias_, memory_.x);
     } else if (splits(in)) {
       split_weights(pass, shape_, weights_, weight_pairs_);
-      split_images(pass, in.width, shape_.inputs, in.data, maxima_, in_pairs_);
+      split_images(pass, in, shape_.inputs, maxima_, in_pairs_);
       convolve_pairs(pass, shape_, in_pairs_, weight_pairs_, bias_, memory_.x);
     } else {
       convolve(pass, shape_, in, weights_, bias_, memory_.x);
@@ -74,7 +74,7 @@ class CudaConvBlock final : public CudaLayer {
     if (splits(in)) return gradients_by_pairs(pass, d_in);
     if (d_in) convolve_inputs(pass, shape_, memory_.x, weights_, d_in);
     if (by_pairs_ && in.pixel_pairs)
-      convolve_first_weights(pass, shape_, pixel_pairs(in, shape_.inputs), memory_.x, d_weights_);
+      convolve_first_weights(pass, shape_, pixel_pairs(in, shape_.inputs), d_x(), d_weights_);
     else
       convolve_weights(pass, shape_, in, memory_.x, d_weights_);
   }
@@ -107,6 +107,9 @@ class CudaConvBlock final : public CudaLayer {
     if (layout.precision == Precision::k3xF16) take_pairs(layout);
   }
   void take_pairs(const Layout& layout) {
+    memory_.maxima = layout.rows<float>(1);
+    know_maxima(memory_.maxima);
+    if (layout.training) memory_.d_maxima = layout.rows<float>(1);
     by_pairs_ = !shape_.by_rows() || first_pairs_fit(shape_);
     if (!by_pairs_) return;
     const bool first = shape_.by_rows();
@@ -120,15 +123,19 @@ class CudaConvBlock final : public CudaLayer {
     maxima_ = layout.rows<float>(1);
     if (layout.training) d_unit_ = layout.rows<float>(1);
   }
+  Rows d_x() const {
+    return {
+        .data = memory_.x,
+        .width = static_cast<std::size_t>(after_.height) * after_.width * shape_.outputs,
+        .maxima = memory_.d_maxima};
+  }
   // Samples that are chosen out of a dataset are not split: it has them as pairs, or they stay
   // floats.
   bool splits(const Rows& in) const { return by_pairs_ && !shape_.by_rows() && !in.chosen; }
   // The gradient dx becomes pairs where it lies.
   void gradients_by_pairs(const Pass& pass, float* d_in) const {
     const Pairs d_out{memory_.x, d_unit_};
-    const std::size_t width =
-        static_cast<std::size_t>(after_.height) * after_.width * shape_.outputs;
-    split_images(pass, width, shape_.outputs, memory_.x, maxima_, d_out);
+    split_images(pass, d_x(), shape_.outputs, nullptr, d_out);
     if (d_in) convolve_inputs_pairs(pass, shape_, d_out, weight_pairs_, d_in);
     convolve_weights_pairs(pass, shape_, in_pairs_, d_out, d_weights_);
   }

@@ -53,7 +53,7 @@ inline ConvTile make_tile(ConvTile tile, int pixels_max, int batch) {
   tile.rows = (tile.out_height + tile.tiles - 1) / tile.tiles;
   return tile;
 }
-inline int tiles_of(const ConvTile& tile, int batch) {
+__host__ __device__ inline int tiles_of(const ConvTile& tile, int batch) {
   return (batch + tile.images - 1) / tile.images * tile.tiles;
 }
 

@@ -1,6 +1,8 @@
 // A first convolution, of pixels that are four larger halves and four smaller ones, 16 bytes: a row
 // of an 8x8 block of the tensor cores' is a pixel. Two taps are 16 terms. Weights lie beside both
 // kinds of halves (split.cu), so that two products make one of float32's accuracy.
+#include <algorithm>
+
 #include "cuda/conv_stage.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/pairs.cuh"
@@ -13,6 +15,7 @@ namespace {
 constexpr int kRows = 4;    // Tiles of 16 pixels that a warp makes at a time.
 constexpr int kSteps = 4;   // Two taps each: 32 products are summed up by the tensor cores.
 constexpr int kPixel = 16;  // Bytes.
+constexpr int kBlocks = 384;  // As many as a large GPU has room for.
 
 // A lane's place among the taps, two further with every step; past the last it stands at the first,
 // whose products count nothing there.
@@ -40,81 +43,101 @@ __device__ void load_first_weights(const ConvolveArgs& a, float* to) {
            from + i / kQuads * a.outputs + i % kQuads * 4, true);
 }
 
+// The sums of 64 pixels from `first` on.
 template <int kColumns>
-__global__ void __launch_bounds__(kThreads, 3) convolve_first_kernel(const ConvolveArgs a) {
+__device__ void add_pixels(const ConvolveArgs& a, const float* image, const float* weights,
+                           int first, WarpSums<kRows, kColumns>& sums) {
   constexpr int kPitch = kFloat * (8 * kColumns + kPad);
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
-  float* const weights = image + a.tile.floats();
-  const TilePlace place(a.tile, blockIdx.x);
-  load_first_weights<kColumns>(a, weights);
-  load_tile(a.tile, a.in, blockIdx.y, a.batch, place, 0, image);
-  end_group();
-  wait_for_all_but<0>();
-  __syncthreads();
   const int lane = threadIdx.x % 32;
-  const std::uint32_t right_at = shared_address(weights) + (8 * (lane / 8 % 2) + lane % 8) * kPitch +
-                                 kBlock * (lane / 16);
-  for (int first = threadIdx.x / 32 * 16 * kRows; first < a.tile.pixels();
-       first += kWarps * 16 * kRows) {
-    std::uint32_t pixels[kRows];
-    for (int i = 0; i < kRows; ++i)
-      pixels[i] =
-          shared_address(image) + kFloat * a.tile.pixel_offset(first + 16 * i + lane % 16);
-    WarpSums<kRows, kColumns> sums;
-    TapWalk tap(a.tile, lane / 16);
-    for (int begin = 0; begin < a.weight_rows; begin += 16 * kSteps) {
-      WarpSums<kRows, kColumns> some;
-      for (int row = begin; row < min(begin + 16 * kSteps, a.weight_rows); row += 16) {
-        RightPairs<kColumns> right;
+  const std::uint32_t right_at = shared_address(weights) +
+                                 (8 * (lane / 8 % 2) + lane % 8) * kPitch + kBlock * (lane / 16);
+  std::uint32_t pixels[kRows];
+  for (int i = 0; i < kRows; ++i)
+    pixels[i] = shared_address(image) + kFloat * a.tile.pixel_offset(first + 16 * i + lane % 16);
+  TapWalk tap(a.tile, lane / 16);
+  for (int begin = 0; begin < a.weight_rows; begin += 16 * kSteps) {
+    WarpSums<kRows, kColumns> some;
+    for (int row = begin; row < min(begin + 16 * kSteps, a.weight_rows); row += 16) {
+      RightPairs<kColumns> right;
 #pragma unroll
-        for (int j = 0; j < kColumns / 2; ++j) {
-          const std::uint32_t at = right_at + row * kPitch + 16 * j * kHalf;
-          load_turned_blocks(at, right.big[j]);
-          load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
-        }
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-          std::uint32_t two_taps[4];
-          load_blocks(pixels[i] + tap.offset(), two_taps);
-          add_mixed<kColumns>(two_taps, right, some.at[i]);
-        }
-        tap.next();
+      for (int j = 0; j < kColumns / 2; ++j) {
+        const std::uint32_t at = right_at + row * kPitch + 16 * j * kHalf;
+        load_turned_blocks(at, right.big[j]);
+        load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
       }
-      add_to(sums, some);
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        std::uint32_t two_taps[4];
+        load_blocks(pixels[i] + tap.offset(), two_taps);
+        add_mixed<kColumns>(two_taps, right, some.at[i]);
+      }
+      tap.next();
     }
-    store<kRows, kColumns>(a, place, first, blockIdx.z * 8 * kColumns, sums);
+    add_to(sums, some);
   }
 }
 
-// The tile of d_out as pairs, by its own largest number. Each is used by one block alone.
+// A block loads a node's weights once and goes from tile to tile; the next is copied meanwhile.
 template <int kColumns>
-__device__ float split_d_out(const WeightsArgs& a, const TilePlace& place, int first_column,
-                             int pixels, float* to) {
+__global__ void __launch_bounds__(kThreads, 3) convolve_first_kernel(const ConvolveArgs a) {
+  extern __shared__ float4 shared[];
+  float* const images[2] = {reinterpret_cast<float*>(shared),
+                            reinterpret_cast<float*>(shared) + a.tile.floats()};
+  float* const weights = images[1] + a.tile.floats();
+  const int tiles = tiles_of(a.tile, a.batch);
+  const auto load = [&](int number, int turn) {
+    if (number < tiles)
+      load_tile(a.tile, a.in, blockIdx.y, a.batch, TilePlace(a.tile, number), 0, images[turn]);
+    end_group();
+  };
+  load_first_weights<kColumns>(a, weights);
+  load(blockIdx.x, 0);
+  for (int number = blockIdx.x, turn = 0; number < tiles; number += gridDim.x, turn ^= 1) {
+    load(number + gridDim.x, turn ^ 1);
+    wait_for_all_but<1>();
+    __syncthreads();
+    const TilePlace place(a.tile, number);
+    for (int first = threadIdx.x / 32 * 16 * kRows; first < a.tile.pixels();
+         first += kWarps * 16 * kRows) {
+      WarpSums<kRows, kColumns> sums;
+      add_pixels<kColumns>(a, images[turn], weights, first, sums);
+      store<kRows, kColumns>(a, place, first, blockIdx.z * 8 * kColumns, sums);
+    }
+    __syncthreads();
+  }
+}
+
+// The tile of d_out as pairs. Each is used by one block alone.
+template <int kColumns>
+__device__ void split_d_out(const WeightsArgs& a, const TilePlace& place, int first_column,
+                            int pixels, float up, float* to) {
   constexpr int kQuads = 2 * kColumns, kPitch = 8 * kColumns + kPad;
   const DOutTile tile(a, place, first_column);
-  float largest = 0;
-  for (int i = threadIdx.x; i < tile.there * kQuads; i += blockDim.x)
-    largest = fmaxf(largest, largest_of(tile.quad(i / kQuads, i % kQuads)));
-  const Scale scale = scale_for(block_max(largest));
   for (int i = threadIdx.x; i < pixels * kQuads; i += blockDim.x) {
     const int pixel = i / kQuads, quad = i % kQuads;
     const float4 x = pixel < tile.there ? tile.quad(pixel, quad) : float4{0, 0, 0, 0};
-    store_pairs(x, scale.up, 8 * kColumns,
-                reinterpret_cast<half*>(to + pixel * kPitch) + 4 * quad);
+    store_pairs(x, up, 8 * kColumns, reinterpret_cast<half*>(to + pixel * kPitch) + 4 * quad);
   }
-  return scale.unit;
+}
+
+// By the largest number of the node's batch.
+__device__ Scale scale_of_batch(const WeightsArgs& a) {
+  float largest = 0;
+  for (int image = threadIdx.x; image < a.batch; image += blockDim.x)
+    largest = fmaxf(largest, a.of_d_out[blockIdx.y * a.batch + image]);
+  return scale_for(block_max(largest));
 }
 
 // A lane pair g and g + 4 has the sums of a pixel's larger and smaller halves.
 template <int kColumns>
-__device__ void store_first(const WeightsArgs& a, int first_tap, int first_column,
+__device__ void store_first(const WeightsArgs& a, int first_tap, int first_column, float factor,
                             const WarpSums<2, kColumns>& sums) {
   const Lane lane;
   const int kernel = a.tile.kernel, inputs = a.taps_by_row / kernel;
-  const float factor = a.factor();
-  float* const to = a.d_weights + (static_cast<std::size_t>(blockIdx.y) * gridDim.z + blockIdx.z) *
-                                      a.rows * a.outputs + first_column;
+  float* const to = a.d_weights +
+                    (static_cast<std::size_t>(blockIdx.y) * gridDim.z + blockIdx.z) * a.rows *
+                        a.outputs +
+                    first_column;
   for (int i = 0; i < 2; ++i)
     for (int half = 0; half < 2; ++half) {
       const int tap = first_tap + 2 * i + half;
@@ -156,6 +179,7 @@ __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsA
   const std::uint32_t right_at =
       shared_address(d_out) + (8 * near + lane % 8) * kPitch + kBlock * far;
 
+  const Scale scale = scale_of_batch(a);
   WarpSums<2, kColumns> sums;
   const int per_part = (a.part + a.tile.images - 1) / a.tile.images * a.tile.tiles;
   const int tiles = (a.batch + a.tile.images - 1) / a.tile.images * a.tile.tiles;
@@ -165,7 +189,7 @@ __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsA
     __syncthreads();
     load_tile(a.tile, a.in, blockIdx.y, a.batch, place, 0, image);
     end_group();
-    const float unit = split_d_out<kColumns>(a, place, first_column, pixels, d_out);
+    split_d_out<kColumns>(a, place, first_column, pixels, scale.up, d_out);
     wait_for_all_but<0>();
     __syncthreads();
     for (int first = 0; first < pixels; first += kSummed) {
@@ -188,10 +212,10 @@ __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsA
           add_mixed<kColumns>(two_taps, right, some.at[i]);
         }
       }
-      add_scaled(sums, some, unit);
+      add_to(sums, some);
     }
   }
-  store_first<kColumns>(a, first_tap, first_column, sums);
+  store_first<kColumns>(a, first_tap, first_column, scale.unit * a.of_all, sums);
 }
 
 ConvTile pixel_tile(const ConvShape& shape) {
@@ -224,15 +248,21 @@ void convolve_first(const Pass& pass, const ConvShape& shape, const PixelPairs& 
                  .of_node = weights.unit,
                  .of_all = in.unit};
   a.tile = make_tile(pixel_tile(shape), kRowsPixels, pass.batch);
-  const dim3 grid(tiles_of(a.tile, pass.batch), pass.nodes, shape.outputs / columns);
-  launch(columns == 32 ? convolve_first_kernel<4> : convolve_first_kernel<2>, grid, kThreads,
-         sizeof(float) * (a.tile.floats() + a.weight_rows * (columns + kPad)), pass.stream, a);
+  const int tiles = tiles_of(a.tile, pass.batch), across = shape.outputs / columns;
+  const int blocks = std::clamp((kBlocks + pass.nodes * across - 1) / (pass.nodes * across), 1, tiles);
+  launch(columns == 32 ? convolve_first_kernel<4> : convolve_first_kernel<2>,
+         dim3(blocks, pass.nodes, across), kThreads,
+         sizeof(float) * (2 * a.tile.floats() + a.weight_rows * (columns + kPad)), pass.stream, a);
 }
 
 void convolve_first_weights(const Pass& pass, const ConvShape& shape, const PixelPairs& in,
-                            const float* d_out, float* d_weights) {
-  WeightsArgs a{.in = in.rows, .d_out = d_out, .d_weights = d_weights, .of_all = in.unit};
-  fill_args(pass, shape, shape.inputs, shape.inputs, a);
+                            const Rows& d_out, float* d_weights) {
+  WeightsArgs a{.in = in.rows,
+                .d_out = d_out.data,
+                .d_weights = d_weights,
+                .of_d_out = d_out.maxima,
+                .of_all = in.unit};
+  fill_args(pass, shape, shape.inputs, shape.inputs, 1, a);
   a.tile = make_tile(pixel_tile(shape), pixels_in_tile(shape), pass.batch);
   const int columns = pair_group(shape.outputs);
   const int warps = (shape.kernel * shape.kernel + 3) / 4;

@@ -10,6 +10,8 @@
 namespace tessera::cuda {
 namespace {
 
+constexpr int kWarpsMax = 5;
+
 // Eight pixels from `pixel` on.
 template <Precision kPrecision, int kColumns>
 __device__ inline void add_pixels(const float* image, const int* offsets, const float* d_out,
@@ -107,17 +109,15 @@ void start(const Pass& pass, const WeightsArgs& a, int warps, int parts) {
 
 int weight_parts(const ConvShape& shape, int batch) {
   const int part = images_in_part(shape, batch);
-  const int tile_images =
-      std::max(1, pixels_in_tile(shape) / (shape.out_height() * shape.out_width()));
-  const int whole = (part + tile_images - 1) / tile_images * tile_images;
-  return (batch + whole - 1) / whole;
+  return (batch + part - 1) / part;
 }
 
 void convolve_weights(const Pass& pass, const ConvShape& shape, const Rows& in, const float* d_out,
                       float* d_weights) {
   const int chunk = shape.by_rows() ? shape.inputs : shape.inputs % 32 == 0 ? 32 : 16;
   WeightsArgs a{.in = in, .d_out = d_out, .d_weights = d_weights};
-  const int warps = fill_args(pass, shape, chunk, shape.by_rows() ? shape.inputs : chunk + 8, a);
+  const int warps = fill_args(pass, shape, chunk, shape.by_rows() ? shape.inputs : chunk + 8,
+                              kWarpsMax, a);
   const int parts = weight_parts(shape, pass.batch);
   switch (pass.precision) {
     case Precision::kFp32:

@@ -8,6 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
+constexpr int kWarpsMax = 9;
 constexpr int kTogether = 16, kSummed = 32;  // Pixels.
 
 // Where a lane reads its factors of 16 pixels.
@@ -32,15 +33,16 @@ struct Readers {
     }
     d_out = shared_address(tile) + (8 * near + row) * kFloat * (8 * kColumns + kPad) + kBlock * far;
   }
-  __device__ void add(const int* offsets, int pixel, WarpSums<2, kColumns>& sums) const {
-    const std::uint32_t from = d_out + pixel * kFloat * (8 * kColumns + kPad);
+  __device__ void add(const int* offsets, int pixel, int buffer,
+                      WarpSums<2, kColumns>& sums) const {
+    const std::uint32_t from = d_out + buffer + pixel * kFloat * (8 * kColumns + kPad);
     RightPairs<kColumns> right;
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
       load_turned_blocks(from + 16 * j * kHalf, right.big[j]);
       load_turned_blocks(from + 16 * j * kHalf + 8 * kColumns * kHalf, right.small[j]);
     }
-    const std::uint32_t at = kFloat * offsets[pixel + in_pixel];
+    const std::uint32_t at = buffer + kFloat * offsets[pixel + in_pixel];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       std::uint32_t big[4], smaller[4];
@@ -51,42 +53,71 @@ struct Readers {
   }
 };
 
+// What a block computes from while the next tile is copied, and the other way round.
+struct Buffers {
+  float* image[2];
+  float* d_out[2];
+  int* offsets;
+  __device__ Buffers(float4* shared, const WeightsArgs& a, int d_out_floats) {
+    float* const begin = reinterpret_cast<float*>(shared);
+    for (int turn = 0; turn < 2; ++turn) {
+      image[turn] = begin + turn * (a.tile.floats() + d_out_floats);
+      d_out[turn] = image[turn] + a.tile.floats();
+    }
+    offsets = reinterpret_cast<int*>(d_out[1] + d_out_floats);
+  }
+};
+std::size_t buffer_bytes(const ConvTile& tile, int columns) {
+  const int pixels = padded_pixels(tile, kTogether);
+  return sizeof(float) * 2 * (tile.floats() + pixels * (columns + kPad)) + sizeof(int) * pixels;
+}
+
 template <int kColumns>
-__global__ void __launch_bounds__(32 * kWarpsMax, 3) weights_pairs_kernel(const WeightsArgs a) {
+__global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const WeightsArgs a) {
   extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
-  float* const d_out = image + a.tile.floats();
   const int pixels = padded_pixels(a.tile, kTogether);
-  int* const offsets = reinterpret_cast<int*>(d_out + pixels * (8 * kColumns + kPad));
+  const Buffers buffers(shared, a, pixels * (8 * kColumns + kPad));
   const int group = blockIdx.x % a.row_groups, chunk = blockIdx.x / a.row_groups % a.chunks;
   const int first_column = blockIdx.x / (a.row_groups * a.chunks) * 8 * kColumns;
   const int first_row = (group * (blockDim.x / 32) + threadIdx.x / 32) * 32;
   for (int pixel = threadIdx.x; pixel < pixels; pixel += blockDim.x)
-    offsets[pixel] = a.tile.pixel_offset(pixel);
-  const Readers<kColumns> readers(a, image, d_out, first_row);
+    buffers.offsets[pixel] = a.tile.pixel_offset(pixel);
+  const Readers<kColumns> readers(a, buffers.image[0], buffers.d_out[0], first_row);
+  const int apart = kFloat * static_cast<int>(buffers.image[1] - buffers.image[0]);
 
-  WarpSums<2, kColumns> sums;
   const int per_part = (a.part + a.tile.images - 1) / a.tile.images * a.tile.tiles;
   const int tiles = (a.batch + a.tile.images - 1) / a.tile.images * a.tile.tiles;
-  for (int number = blockIdx.z * per_part; number < min((blockIdx.z + 1) * per_part, tiles);
-       ++number) {
-    const TilePlace place(a.tile, number);
-    __syncthreads();
-    load_tile(a.tile, a.in, blockIdx.y, a.batch, place, chunk * a.tile.chunk, image);
-    load_d_out<kColumns, kPad, kTogether>(a, place, first_column, d_out);
+  const int first = blockIdx.z * per_part, last = min(first + per_part, tiles);
+  const auto load = [&](int number, int turn) {
+    if (number < last) {
+      const TilePlace place(a.tile, number);
+      load_tile(a.tile, a.in, blockIdx.y, a.batch, place, chunk * a.tile.chunk,
+                buffers.image[turn]);
+      load_d_out<kColumns, kPad, kTogether>(a, place, first_column, buffers.d_out[turn]);
+    }
     end_group();
-    wait_for_all_but<0>();
+  };
+  WarpSums<2, kColumns> sums;
+  load(first, 0);
+  for (int number = first, turn = 0; number < last; ++number, turn ^= 1) {
+    load(number + 1, turn ^ 1);
+    wait_for_all_but<1>();
     __syncthreads();
-    for (int first = 0; first < pixels && first_row < a.segments * a.length; first += kSummed) {
+    for (int begin = 0; begin < pixels && first_row < a.segments * a.length; begin += kSummed) {
       WarpSums<2, kColumns> some;
 #pragma unroll
       for (int pixel = 0; pixel < kSummed; pixel += kTogether)
-        if (first + pixel < pixels) readers.add(offsets, first + pixel, some);
+        if (begin + pixel < pixels)
+          readers.add(buffers.offsets, begin + pixel, turn * apart, some);
       add_to(sums, some);
     }
+    __syncthreads();
   }
   store_weights<kColumns>(a, chunk, first_row, first_column, sums);
 }
+
+// Two blocks share a multiprocessor's memory.
+constexpr std::size_t kBytesMax = 110 * 1024;
 
 }  // namespace
 
@@ -99,16 +130,13 @@ void convolve_weights_pairs(const Pass& pass, const ConvShape& shape, const Pair
       .d_weights = d_weights,
       .of_in = in.unit,
       .of_d_out = d_out.unit};
-  const int chunk = pair_group(shape.inputs);
-  const int warps = fill_args(pass, shape, chunk, chunk + kPad, a);
-  const int columns = pair_group(shape.outputs);
+  const int chunk = pair_group(shape.inputs), columns = pair_group(shape.outputs);
+  const int warps = fill_args(pass, shape, chunk, chunk + kPad, kWarpsMax, a);
+  if (a.tile.images > 1 && buffer_bytes(a.tile, columns) > kBytesMax) a.tile.images = 1;
   const dim3 grid(a.row_groups * a.chunks * (shape.outputs / columns), pass.nodes,
                   weight_parts(shape, pass.batch));
-  const std::size_t pixels = padded_pixels(a.tile, kTogether);
-  const std::size_t bytes =
-      sizeof(float) * (a.tile.floats() + pixels * (columns + kPad)) + sizeof(int) * pixels;
-  launch(columns == 32 ? weights_pairs_kernel<4> : weights_pairs_kernel<2>, grid, 32 * warps, bytes,
-         pass.stream, a);
+  launch(columns == 32 ? weights_pairs_kernel<4> : weights_pairs_kernel<2>, grid, 32 * warps,
+         buffer_bytes(a.tile, columns), pass.stream, a);
 }
 
 }  // namespace tessera::cuda

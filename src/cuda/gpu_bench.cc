@@ -208,6 +208,8 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
   const auto row = [&](const char* what, const Work& least, const std::function<void()>& run) {
     table.row(name + what, kPrecision, least, run);
   };
+  fill(table.stream, maxima, seed);
+  const cuda::Rows d_rows{.data = x.data(), .width = out_width, .maxima = maxima.data()};
   if (shape.by_rows()) {
     cuda::split_pixels(
         {pixels.data.size() / 4, shape.inputs, in.data(), pixels.data.data(), pixels.unit.data()});
@@ -217,16 +219,16 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
     row(": convolution", work,
         [&] { cuda::convolve_first(pass, shape, rows, split.pairs(), weights, x.data()); });
     row(": weights' gradient", work,
-        [&] { cuda::convolve_first_weights(pass, shape, rows, x.data(), d_weights.data()); });
+        [&] { cuda::convolve_first_weights(pass, shape, rows, d_rows, d_weights.data()); });
     return;
   }
   row(": weights split", {0, 2 * weights_bytes},
       [&] { cuda::split_weights(pass, shape, 0, split.pairs()); });
   row(": images split", {0, 2 * ins_bytes}, [&] {
-    cuda::split_images(pass, in_width, shape.inputs, in.data(), maxima.data(), ins.pairs());
+    cuda::split_images(pass, {in.data(), in_width}, shape.inputs, maxima.data(), ins.pairs());
   });
   row(": gradient split", {0, 2 * outs_bytes}, [&] {
-    cuda::split_images(pass, out_width, shape.outputs, x.data(), maxima.data(), d_outs.pairs());
+    cuda::split_images(pass, d_rows, shape.outputs, nullptr, d_outs.pairs());
   });
   row(": convolution", work,
       [&] { cuda::convolve_pairs(pass, shape, ins.pairs(), split.pairs(), weights, x.data()); });

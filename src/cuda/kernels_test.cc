@@ -114,7 +114,6 @@ struct SplitConvolutions {
         weights(kNodes * std::max(all.dimension(), first_weights_size(all.shape)), kNodes),
         pixels(all.in.host.size() / static_cast<std::size_t>(all.shape.inputs) * kPixelChannels, 1),
         shape(all.shape) {
-    const Numbers maxima(kImages, 9);
     const Pass pass = all.pass(Precision::k3xF16);
     if (shape.by_rows()) {
       split_first_weights(pass, shape, 0, weights.pairs());
@@ -123,10 +122,15 @@ struct SplitConvolutions {
       return;
     }
     split_weights(pass, shape, 0, weights.pairs());
-    split_images(pass, all.rows().width, shape.inputs, all.in.device(), maxima.device(),
-                 in.pairs());
+    split_images(pass, all.rows(), shape.inputs, maxima.device(), in.pairs());
+    split_images(pass, d_rows(all), shape.outputs, nullptr, d_out.pairs());
+  }
+  Rows d_rows(const Convolutions& all) const {
     const std::size_t width = all.d_out.host.size() / kImages;
-    split_images(pass, width, shape.outputs, all.d_out.device(), maxima.device(), d_out.pairs());
+    for (std::size_t i = 0; i < all.d_out.host.size(); ++i)
+      d_maxima.host[i / width] = std::max(d_maxima.host[i / width], std::abs(all.d_out.host[i]));
+    d_maxima.send();
+    return {.data = all.d_out.device(), .width = width, .maxima = d_maxima.device()};
   }
   PixelPairs pixel_rows() const {
     return {{.data = pixels.numbers.device(), .width = pixels.numbers.host.size() / kImages},
@@ -135,6 +139,8 @@ struct SplitConvolutions {
 
   PairMemory in, d_out, weights, pixels;
   ConvShape shape;
+  Numbers maxima{kImages, 9};
+  mutable Numbers d_maxima{kImages, 9};
 };
 
 double forward_error(const Convolutions& all, Precision precision) {
@@ -196,7 +202,7 @@ double weights_error(const Convolutions& all, Precision precision) {
   } else {
     const SplitConvolutions split(all);
     if (all.shape.by_rows())
-      convolve_first_weights(pass, all.shape, split.pixel_rows(), all.d_out.device(),
+      convolve_first_weights(pass, all.shape, split.pixel_rows(), split.d_rows(all),
                              d_weights.device());
     else
       convolve_weights_pairs(pass, all.shape, split.in.pairs(), split.d_out.pairs(),

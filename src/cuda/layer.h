@@ -70,6 +70,7 @@ class CudaLayer {
  protected:
   // Takes memory for what goes out.
   void put_out(const Layout& layout, std::size_t width);
+  void know_maxima(const float* maxima) { out_.maxima = maxima; }
   float* out_data() const { return const_cast<float*>(out_.data); }
 
  private:

@@ -35,18 +35,6 @@ __device__ inline void add_to(WarpSums<kRows, kColumns>& sums,
       for (int n = 0; n < 4; ++n) sums.at[i][j][n] += more.at[i][j][n];
 }
 
-template <int kRows, int kColumns>
-__device__ inline void add_scaled(WarpSums<kRows, kColumns>& sums,
-                                  const WarpSums<kRows, kColumns>& more, float scale) {
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j)
-#pragma unroll
-      for (int n = 0; n < 4; ++n)
-        sums.at[i][j][n] = fmaf(more.at[i][j][n], scale, sums.at[i][j][n]);
-}
-
 struct Lane {
   int g = (threadIdx.x % 32) / 4, t = threadIdx.x % 4;
 };

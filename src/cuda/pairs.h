@@ -21,11 +21,11 @@ inline int pair_group(int channels) {
   return channels % 32 == 0 ? 32 : 16;
 }
 
-// Splits every image, `width` floats each. Images have one scale each, or in training the batch of
-// a node has one, since gradients of weights are sums over a batch. `maxima` is memory for a float
-// of every image. `to` may be `from`.
-void split_images(const Pass& pass, std::size_t width, int channels, const float* from,
-                  float* maxima, const Pairs& to);
+// Splits every image, rows of floats that are not chosen from others. Images have one scale each, or
+// in training the batch of a node has one, since gradients of weights are sums over a batch.
+// `maxima` is memory for the largest number of every image, used where `from` does not know them.
+// `to` may take the place of `from`.
+void split_images(const Pass& pass, const Rows& from, int channels, float* maxima, const Pairs& to);
 // Splits a convolution's weights.
 void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, const Pairs& to);
 
@@ -69,8 +69,8 @@ void split_first_weights(const Pass& pass, const ConvShape& shape, std::size_t w
                          const Pairs& to);
 void convolve_first(const Pass& pass, const ConvShape& shape, const PixelPairs& in,
                     const Pairs& weights, std::size_t bias, float* out);
-// From d_out in floats.
+// From d_out in floats, whose maxima are known.
 void convolve_first_weights(const Pass& pass, const ConvShape& shape, const PixelPairs& in,
-                            const float* d_out, float* d_weights);
+                            const Rows& d_out, float* d_weights);
 
 }  // namespace tessera::cuda

@@ -8,8 +8,6 @@
 
 namespace tessera::cuda {
 
-constexpr int kWarpsMax = 5;
-
 struct WeightsArgs {
   ConvTile tile;
   Rows in;
@@ -111,11 +109,14 @@ inline int pixels_in_tile(const ConvShape& shape) {
 
 inline int images_in_part(const ConvShape& shape, int batch) {
   const int pixels = shape.out_height() * shape.out_width();
-  return std::max((kPartPixels + pixels - 1) / pixels, (batch + kPartsMax - 1) / kPartsMax);
+  const int part =
+      std::max((kPartPixels + pixels - 1) / pixels, (batch + kPartsMax - 1) / kPartsMax);
+  const int in_tile = std::max(1, pixels_in_tile(shape) / pixels);
+  return (part + in_tile - 1) / in_tile * in_tile;
 }
 
-// Fills in what follows from the shape. Returns how many warps a block has.
-inline int fill_args(const Pass& pass, const ConvShape& shape, int chunk, int pitch,
+// Fills in what follows from the shape. Returns how many warps a block has, at most `warps_max`.
+inline int fill_args(const Pass& pass, const ConvShape& shape, int chunk, int pitch, int warps_max,
                      WeightsArgs& a) {
   a.batch = pass.batch;
   a.part = images_in_part(shape, pass.batch);
@@ -138,7 +139,7 @@ inline int fill_args(const Pass& pass, const ConvShape& shape, int chunk, int pi
                       .by_rows = shape.by_rows()},
                      pixels_in_tile(shape), pass.batch);
   const int warp_tiles = (a.segments * a.length + 31) / 32;
-  a.row_groups = (warp_tiles + kWarpsMax - 1) / kWarpsMax;
+  a.row_groups = (warp_tiles + warps_max - 1) / warps_max;
   return (warp_tiles + a.row_groups - 1) / a.row_groups;
 }
 

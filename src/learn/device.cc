@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
 constexpr std::array<std::string_view, 2> kConvolutions = {"direct", "winograd"};
 // As DeviceOptions::Precision lists them.
-constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32"};
+constexpr std::array<std::string_view, 4> kPrecisions = {"fp32", "3xtf32", "tf32", "3xf16"};
 constexpr std::array<std::string_view, 2> kCpuPrecisions = {"fp32", "bf16"};
 
 }  // namespace
@@ -34,7 +34,7 @@ DeviceOptions parse_device(std::string_view spec) {
     device.mode = DeviceOptions::Mode::kStacked;
     device.index = static_cast<int>(options.integer("index", 0, between(0, 1023)));
     device.deterministic = options.yes("deterministic", false);
-    const std::string precision = options.choice("precision", kPrecisions, "3xtf32");
+    const std::string precision = options.choice("precision", kPrecisions, "3xf16");
     const auto found = std::find(kPrecisions.begin(), kPrecisions.end(), precision);
     device.precision = static_cast<DeviceOptions::Precision>(found - kPrecisions.begin());
   } else {
