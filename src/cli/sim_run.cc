@@ -39,6 +39,10 @@ void print_ending(const Summary& summary, const std::filesystem::path& out) {
       summary.took.all, summary.took.all - summary.took.loop, summary.took.loop,
       100 * summary.took.training / loop, 100 * summary.took.evaluating / loop,
       100 * (1 - (summary.took.training + summary.took.evaluating) / loop));
+  if (const WallSeconds& took = summary.took; took.gpus > 0)
+    print_out("{} busy for {:.1f} s, {:.0f}% of the rounds' time\n",
+              took.gpus == 1 ? std::string("the GPU was") : fmt::format("{} GPUs were", took.gpus),
+              took.gpu_busy, 100 * took.gpu_busy / (loop * took.gpus));
   if (last.hostile > 0)
     print_out("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
               last.hostile);
