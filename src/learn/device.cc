@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <charconv>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "base/spec.h"
 #include "base/text.h"
@@ -20,15 +21,15 @@ constexpr std::array<std::string_view, 2> kConvolutions = {"direct", "winograd"}
 constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "3xtf32", "tf32"};
 constexpr std::array<std::string_view, 2> kCpuPrecisions = {"fp32", "bf16"};
 
-// Also parts of a list such as 0/2-3.
-constexpr Interval kGpus{.low = 0, .high = 1023};
+constexpr int kGpuMax = 1023;
 constexpr std::size_t kGpusMax = 64;
 
 int gpu_in(const Options& options, std::string_view part) {
-  const double number = options.number_in("index", part);
-  if (!kGpus.contains(number) || number != std::floor(number))
-    options.refuse("index", fmt::format("{} must be a whole number {}", part, kGpus.to_string()));
-  return static_cast<int>(number);
+  int gpu = -1;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), gpu);
+  if (error != std::errc{} || end != part.data() + part.size() || gpu < 0 || gpu > kGpuMax)
+    options.refuse("index", fmt::format("'{}' is no GPU's number: write 0, 0-3 or 0/2", part));
+  return gpu;
 }
 
 std::vector<int> gpus_of(Options& options) {

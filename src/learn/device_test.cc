@@ -48,7 +48,8 @@ TEST(ParseDevice, RefusesGpusThatCannotBe) {
   EXPECT_EQ(refusal("cuda:0-999"),
             "cuda: index: 0-999 are 1000 GPUs: name 1 to 64, as in 0-3 or 0/2");
   EXPECT_NE(refusal("cuda:0-3,index=1").find("'index' is given twice"), std::string::npos);
-  for (const char* spec : {"cuda:1024", "cuda:0.5", "cuda:0-", "cuda:0/", "cuda:0+2", "cuda:0-1-2",
+  EXPECT_EQ(refusal("cuda:0+2"), "cuda: index: '0+2' is no GPU's number: write 0, 0-3 or 0/2");
+  for (const char* spec : {"cuda:1024", "cuda:0.5", "cuda:0-", "cuda:0/", "cuda:0-1-2",
                            "cuda:index=-1", "cuda:index=", "cuda:index=x"})
     EXPECT_NE(refusal(spec), "(accepted)") << spec;
 }
