@@ -39,11 +39,13 @@ class CudaEvaluator final : public Evaluator {
       try {
         evaluate_chunk(nodes.subspan(start, count), models.subspan(start, count), scores);
       } catch (const OutOfMemory&) {
-        refuse_for_room({.what = "evaluating",
+        const Need least{.what = "evaluating",
                          .model = parts_.model.name,
                          .nodes = count,
-                         .bytes_each = bytes_of(kBatchMin)},
-                        gpu_memory().free_bytes);
+                         .bytes_each = bytes_of(kBatchMin)};
+        const std::uint64_t left = gpu_memory().free_bytes;
+        if (count * least.bytes_each > left) refuse_for_room(least, left);
+        throw;  // Smaller batches would fit: memory= says more than there is.
       }
     }
     return scores;
