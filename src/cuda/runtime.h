@@ -10,17 +10,27 @@
 #include <string_view>
 #include <utility>
 
+#include "node/device_failed.h"
+
 namespace tessera::cuda {
 
-// Throws std::runtime_error, which names what was being done.
+struct OutOfMemory : DeviceFailed {
+  using DeviceFailed::DeviceFailed;
+};
+// Throws DeviceFailed, which names what was being done; OutOfMemory where that is why.
 void require(cudaError_t outcome, std::string_view what);
 
-// Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none.
+// Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none that
+// can be used.
 void use_gpu(int index);
 struct GpuMemory {
   std::uint64_t free_bytes = 0, all_bytes = 0;
 };
 GpuMemory gpu_memory();
+
+// Lets a kernel have so much shared memory on the calling thread's GPU. What it may have never
+// shrinks: another thread may be about to start it with more.
+void allow_shared(const void* kernel, std::size_t bytes);
 
 // Memory on the device, or pinned memory of the host that the device copies from and to by itself.
 enum class Where { kDevice, kHost };
@@ -72,6 +82,23 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// A moment in a stream's work.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(const Stream& stream) const;
+  // From another to this one on the same GPU, below zero where this one was before; both are over.
+  double seconds_since(const Event& other) const;
+  void swap(Event& other) noexcept { std::swap(event_, other.event_); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace tessera::cuda

@@ -34,15 +34,19 @@ struct Chunk {
   Mirrored<float> losses{};           // [node]
   DeviceArray<float> working{};       // The rows in the net's order.
   std::unique_ptr<CudaNet> net{};
+  Stretch computing{};
   Stream stream{};
 };
 
 class CudaTrainer final : public Trainer {
  public:
-  explicit CudaTrainer(StackedTrainerParts parts)
+  CudaTrainer(StackedTrainerParts parts, InCommon in_common)
       : parts_(std::move(parts)),
-        data_(*parts_.train, parts_.model.task, parts_.device.precision),
-        chunk_nodes_(nodes_in_chunk()) {
+        in_common_(std::move(in_common)),
+        workers_(in_common_.threads),
+        data_(*in_common_.data),
+        chunk_nodes_(nodes_in_chunk()),
+        velocities_(*in_common_.velocities) {
     if (parts_.training.momentum != 0) velocities_.resize(parts_.node_samples.size());
   }
 
@@ -81,11 +85,12 @@ class CudaTrainer final : public Trainer {
   void finish(Chunk& chunk);
 
   StackedTrainerParts parts_;
-  Workers workers_{0};
-  ResidentData data_;
+  InCommon in_common_;
+  Workers workers_;
+  const ResidentData& data_;
   std::size_t chunk_nodes_;
   std::array<Chunk, 2> chunks_;
-  std::vector<Vector> velocities_;
+  std::vector<Vector>& velocities_;
 };
 
 std::size_t CudaTrainer::bytes_of_node() const {
@@ -99,12 +104,12 @@ std::size_t CudaTrainer::bytes_of_node() const {
 void CudaTrainer::require_room(std::size_t nodes) const {
   const std::uint64_t bytes = bytes_of_node(), left = gpu_memory().free_bytes;
   if (nodes * bytes <= left) return;
-  const auto gib = [](std::uint64_t count) { return static_cast<double>(count) / 0x1p30; };
-  throw std::runtime_error(fmt::format(
-      "device: {} nodes of {} take {:.2f} GiB of the GPU's memory and {:.2f} are free: {} "
-      "would fit, two chunks at a time; use device=cuda:chunk={}",
-      nodes, parts_.model.name, gib(nodes * bytes), gib(left), left / bytes,
-      std::max<std::uint64_t>(1, left / bytes / 2)));
+  refuse_for_room({.what = "training",
+                   .model = parts_.model.name,
+                   .nodes = nodes,
+                   .bytes_each = bytes,
+                   .in_flight = chunks_.size()},
+                  left);
 }
 
 // Two chunks are in flight, so each may take half.
@@ -197,6 +202,7 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
                   .parameters = chunk.working.data(),
                   .dimension = net.dimension(),
                   .precision = parts_.device.precision};
+  chunk.computing.begin.record(chunk.stream);
   chunk.stream.clear(chunk.losses.device.data(), nodes * sizeof(float));
   net.arrange(chunk.stream, rows, chunk.rows.device.data(), chunk.working.data());
   for (std::size_t step = 0; step < parts_.training.steps; ++step) {
@@ -215,11 +221,13 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
                 chunk.working.data(), velocities);
   }
   net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());
+  chunk.computing.end.record(chunk.stream);
 }
 
 void CudaTrainer::finish(Chunk& chunk) {
   if (chunk.jobs.empty()) return;
   chunk.stream.wait();
+  in_common_.clock->add(chunk.computing);
   workers_.for_each(chunk.jobs.size(), [&](std::size_t i) {
     TrainJob& job = chunk.jobs[i];
     const float* const rows = chunk.rows.host.data();
@@ -235,14 +243,25 @@ void CudaTrainer::finish(Chunk& chunk) {
 }  // namespace
 
 std::uint64_t memory_for(const DeviceOptions& device) {
-  if (device.memory_bytes > 0) return device.memory_bytes;
+  if (device.memory_bytes > 0) return device.memory_bytes / device.sharers;
   const GpuMemory memory = gpu_memory();
   // Others may be on the same GPU, and a little is lost between pieces.
-  return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9);
+  return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9) / device.sharers;
 }
 
-std::unique_ptr<Trainer> make_trainer(StackedTrainerParts parts) {
-  return std::make_unique<CudaTrainer>(std::move(parts));
+void refuse_for_room(const Need& need, std::uint64_t free_bytes) {
+  const auto gib = [](std::uint64_t count) { return static_cast<double>(count) / 0x1p30; };
+  const std::uint64_t fit = free_bytes / need.bytes_each;
+  throw OutOfMemory(fmt::format(
+      "device: {} {} nodes of {} takes {:.2f} GiB of the GPU's memory and {:.2f} are free: {} "
+      "would fit{}; use device=cuda:chunk={}",
+      need.what, need.nodes, need.model, gib(need.nodes * need.bytes_each), gib(free_bytes), fit,
+      need.in_flight > 1 ? fmt::format(", {} chunks at a time", need.in_flight) : "",
+      std::max<std::uint64_t>(1, fit / need.in_flight)));
+}
+
+std::unique_ptr<Trainer> make_trainer(StackedTrainerParts parts, InCommon in_common) {
+  return std::make_unique<CudaTrainer>(std::move(parts), std::move(in_common));
 }
 
 }  // namespace tessera::cuda

@@ -122,6 +122,11 @@ Summary SimulatedRun::summary() const {
                   .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = simulation_->model_digest()};
+  if (lesson_.gpu_use) {
+    const GpuUse use = lesson_.gpu_use();
+    summary.took.gpus = use.gpus;
+    summary.took.gpu_busy = use.busy_s;
+  }
   for (const auto& [reason, count] : simulation_->refusals()) summary.refusals[reason] = count;
   for (const NodeRow& node : latest.nodes) {
     summary.node_accuracy.push_back(node.score.accuracy);
