@@ -27,13 +27,6 @@ std::size_t arrange_weights(const ConvShape& shape, std::size_t flat, WorkingOrd
   return first;
 }
 
-std::size_t arrange_as_is(const Parameter& parameter, WorkingOrder& order) {
-  const std::size_t first = order.add(parameter.size);
-  for (std::size_t i = 0; i < parameter.size; ++i)
-    order.map[first + i] = static_cast<std::uint32_t>(parameter.offset + i);
-  return first;
-}
-
 class CudaConvBlock final : public CudaLayer {
  public:
   CudaConvBlock(const Model& model, const Layer& layer, const ConvBlock& block,
@@ -86,12 +79,12 @@ class CudaConvBlock final : public CudaLayer {
     d_weights_ =
         layout.gradient_in_parts(weights_, static_cast<std::size_t>(shape_.rows() * shape_.outputs),
                                  weight_parts(shape_, whole(layout.batch)));
-    bias_ = arrange_as_is(own[1], layout.order);
+    bias_ = layout.order.add(own[1]);
     sums_.bias = layout.gradient_in_parts(bias_, own[1].size, whole(layout.batch));
     if (after_.groups == 0) return;
-    gamma_ = arrange_as_is(own[2], layout.order);
+    gamma_ = layout.order.add(own[2]);
     sums_.gamma = layout.gradient_in_parts(gamma_, own[2].size, whole(layout.batch));
-    beta_ = arrange_as_is(own[3], layout.order);
+    beta_ = layout.order.add(own[3]);
     sums_.beta = layout.gradient_in_parts(beta_, own[3].size, whole(layout.batch));
   }
   void take_memory(const Layout& layout) {

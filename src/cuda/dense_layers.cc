@@ -30,9 +30,7 @@ class CudaLinear final : public CudaLayer {
           own[0].offset + row * linear.inputs + inside % channels * pixels + inside / channels);
     }
     gradients_.weights = layout.gradient_in_parts(weights_, own[0].size, 1);
-    bias_ = order.add(own[1].size);
-    for (std::size_t i = 0; i < own[1].size; ++i)
-      order.map[bias_ + i] = static_cast<std::uint32_t>(own[1].offset + i);
+    bias_ = order.add(own[1]);
     gradients_.bias = layout.gradient_in_parts(bias_, own[1].size, 1);
     put_out(layout, linear.outputs);
   }

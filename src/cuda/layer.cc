@@ -37,6 +37,13 @@ std::size_t WorkingOrder::add(std::size_t count) {
   return first;
 }
 
+std::size_t WorkingOrder::add(const Parameter& parameter) {
+  const std::size_t first = add(parameter.size);
+  for (std::size_t i = 0; i < parameter.size; ++i)
+    map[first + i] = static_cast<std::uint32_t>(parameter.offset + i);
+  return first;
+}
+
 float* Layout::gradient_in_parts(std::size_t first, std::size_t size, int count) const {
   if (!training) return nullptr;
   const std::size_t of_node = size * static_cast<std::size_t>(count);
@@ -87,7 +94,15 @@ std::unique_ptr<CudaLayer> take_layer(const Model& model, std::span<const Layer>
     layers = layers.subspan(relu ? 2 : 1);
     return make_residual(model, own.front(), *residual, relu, layout);
   }
+  if (const auto* const lstm = kind_at<Lstm>(own, 0)) {
+    layers = layers.subspan(relu ? 2 : 1);
+    return make_lstm(model, own.front(), *lstm, relu, layout);
+  }
   layers = layers.subspan(1);
+  if (const auto* const table = kind_at<Embedding>(own, 0))
+    return make_embedding(model, own.front(), *table, layout);
+  if (const auto* const factors = kind_at<Factorization>(own, 0))
+    return make_factorization(model, own.front(), *factors, layout);
   return make_mean_pool(own.front(), layout);
 }
 
@@ -97,18 +112,18 @@ std::string missing_in(std::span<const Layer> layers) {
     if (const auto* const conv = kind_at<Convolution>(layers, i)) {
       if (conv->outputs % 16 != 0) return "convolutions whose channels are no multiple of 16";
       i += block_at(layers.subspan(i)).length;
-    } else if (residual || kind_at<Linear>(layers, i)) {
+    } else if (residual || kind_at<Linear>(layers, i) || kind_at<Lstm>(layers, i)) {
+      if (const auto* const lstm = kind_at<Lstm>(layers, i))
+        if (const std::string missing = missing_in(*lstm); !missing.empty()) return missing;
       if (residual)
         for (const auto* const branch : {&residual->body, &residual->shortcut})
           if (const std::string missing = missing_in(*branch); !missing.empty()) return missing;
       i += kind_at<Relu>(layers, i + 1) ? 2 : 1;
-    } else if (kind_at<MeanPool>(layers, i)) {
+    } else if (kind_at<MeanPool>(layers, i) || kind_at<Embedding>(layers, i) ||
+               kind_at<Factorization>(layers, i)) {
       ++i;
     } else {
-      return kind_at<Embedding>(layers, i)       ? "embeddings"
-             : kind_at<Lstm>(layers, i)          ? "LSTMs"
-             : kind_at<Factorization>(layers, i) ? "matrix factorization"
-                                                 : "a norm, ReLU or pooling on its own";
+      return "a norm, ReLU or pooling on its own";
     }
   }
   return {};

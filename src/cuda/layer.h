@@ -38,6 +38,8 @@ struct WorkingOrder {
   std::vector<std::uint32_t> map{};
   // Adds `count` places and returns the first.
   std::size_t add(std::size_t count);
+  // Those of a parameter, as it lies in the flat vector.
+  std::size_t add(const Parameter& parameter);
 };
 
 // How large, and for whom a network is laid out.
@@ -45,6 +47,7 @@ struct Layout {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
   Precision precision = Precision::k3xTf32;
+  bool sparse = false;  // NetSize's.
   Memory& memory;
   WorkingOrder& order;
   std::vector<Gradient>& gradients;
@@ -63,6 +66,8 @@ class CudaLayer {
   virtual void forward(const Pass& pass, const Rows& in) = 0;
   // Reads d_out(); writes gradients and, unless it is null, d_in. What was in out() may be gone.
   virtual void backward(const Pass& pass, const Rows& in, float* d_in) = 0;
+  // A step along gradients that are not in the list, for the first layer of a network.
+  virtual void descend(const Pass& /*pass*/, const Descent& /*descent*/, float* /*parameters*/) {}
 
   const Rows& out() const { return out_; }
   float* d_out() const { return d_out_; }
@@ -85,6 +90,7 @@ class CudaChain {
   CudaChain(const Model& model, std::span<const Layer> layers, const Layout& layout);
 
   bool empty() const { return layers_.empty(); }
+  CudaLayer& first() const { return *layers_.front(); }
   const CudaLayer& last() const { return *layers_.back(); }
   void forward(const Pass& pass, const Rows& in);
   void backward(const Pass& pass, const Rows& in, float* d_in);

@@ -19,5 +19,12 @@ std::unique_ptr<CudaLayer> make_linear(const Model& model, const Layer& layer, c
 std::unique_ptr<CudaLayer> make_residual(const Model& model, const Layer& layer,
                                          const Residual& residual, bool relu, const Layout& layout);
 std::unique_ptr<CudaLayer> make_mean_pool(const Layer& layer, const Layout& layout);
+std::unique_ptr<CudaLayer> make_embedding(const Model& model, const Layer& layer,
+                                          const Embedding& table, const Layout& layout);
+std::unique_ptr<CudaLayer> make_lstm(const Model& model, const Layer& layer, const Lstm& lstm,
+                                     bool relu, const Layout& layout);
+std::string missing_in(const Lstm& lstm);
+std::unique_ptr<CudaLayer> make_factorization(const Model& model, const Layer& layer,
+                                              const Factorization& factors, const Layout& layout);
 
 }  // namespace tessera::cuda

@@ -1,13 +1,13 @@
 // Linear layers, y = W x + b, with few samples and W read once: a layer of this kind moves memory.
 // Forward, a warp takes an output and the lanes its inputs; back, a thread takes an input and walks
-// over the outputs. Up to kSamples samples are worked on together.
+// over the outputs. Up to kSamples samples are worked on together, 8 or 16 as the batch has them.
 #include "cuda/kernels.h"
 #include "cuda/launch.cuh"
 
 namespace tessera::cuda {
 namespace {
 
-constexpr int kThreads = 256, kSamples = 8;
+constexpr int kThreads = 256;
 
 // A lane adds its inputs in order, then the lanes' sums are added by halves.
 __device__ float warp_sum(float value) {
@@ -23,7 +23,7 @@ __device__ float dot(float4 a, float4 b, float sum) {
 }
 
 // A lane's part of a row's products, one number or four at a time.
-template <typename Some>
+template <typename Some, int kSamples>
 __device__ void add_products(const float* row, const float* const (&samples)[kSamples], int count,
                              float (&sums)[kSamples]) {
 #pragma unroll 4
@@ -34,6 +34,7 @@ __device__ void add_products(const float* row, const float* const (&samples)[kSa
   }
 }
 
+template <int kSamples>
 __global__ void linear_kernel(LinearShape shape, Rows in, const float* parameters,
                               std::size_t dimension, std::size_t weights, std::size_t bias,
                               int batch, float* out) {
@@ -47,9 +48,9 @@ __global__ void linear_kernel(LinearShape shape, Rows in, const float* parameter
   for (int s = 0; s < kSamples; ++s) samples[s] = in.row(node, batch, first + min(s, count - 1));
   float sums[kSamples] = {};
   if (shape.inputs % 4 == 0)
-    add_products<float4>(row, samples, shape.inputs / 4, sums);
+    add_products<float4, kSamples>(row, samples, shape.inputs / 4, sums);
   else
-    add_products<float>(row, samples, shape.inputs, sums);
+    add_products<float, kSamples>(row, samples, shape.inputs, sums);
   for (int s = 0; s < kSamples; ++s) {
     float y = warp_sum(sums[s]) + own[bias + output];
     if (shape.relu && y <= 0) y = 0;
@@ -73,6 +74,7 @@ __global__ void linear_bias_kernel(LinearShape shape, int batch, const float* ou
 }
 
 // d_in for some samples at a time; d_weights is begun by the first of them and added to by others.
+template <int kSamples>
 __global__ void linear_gradient_kernel(LinearShape shape, Rows in, const float* parameters,
                                        std::size_t dimension, std::size_t weights, int batch,
                                        const float* d_out, float* d_in, float* d_weights) {
@@ -109,14 +111,19 @@ __global__ void linear_gradient_kernel(LinearShape shape, Rows in, const float* 
   }
 }
 
+int samples_for(int batch) {
+  return batch > 8 ? 16 : 8;
+}
+
 }  // namespace
 
 void linear(const Pass& pass, const LinearShape& shape, const Rows& in, std::size_t weights,
             std::size_t bias, float* out) {
+  const int samples = samples_for(pass.batch);
   const dim3 grid(blocks_for(shape.outputs, kThreads / 32), pass.nodes,
-                  blocks_for(pass.batch, kSamples));
-  launch(linear_kernel, grid, kThreads, 0, pass.stream, shape, in, pass.parameters, pass.dimension,
-         weights, bias, pass.batch, out);
+                  blocks_for(pass.batch, samples));
+  launch(samples == 8 ? linear_kernel<8> : linear_kernel<16>, grid, kThreads, 0, pass.stream, shape,
+         in, pass.parameters, pass.dimension, weights, bias, pass.batch, out);
 }
 
 void linear_gradient(const Pass& pass, const LinearShape& shape, const Rows& in,
@@ -124,8 +131,10 @@ void linear_gradient(const Pass& pass, const LinearShape& shape, const Rows& in,
                      const LinearGradients& gradients) {
   launch(linear_bias_kernel, dim3(blocks_for(shape.outputs, kThreads), pass.nodes), kThreads, 0,
          pass.stream, shape, pass.batch, out, d_out, gradients.bias);
-  launch(linear_gradient_kernel, dim3(blocks_for(shape.inputs, kThreads), pass.nodes), kThreads,
-         sizeof(float) * shape.outputs * kSamples, pass.stream, shape, in, pass.parameters,
+  const int samples = samples_for(pass.batch);
+  launch(samples == 8 ? linear_gradient_kernel<8> : linear_gradient_kernel<16>,
+         dim3(blocks_for(shape.inputs, kThreads), pass.nodes), kThreads,
+         sizeof(float) * shape.outputs * samples, pass.stream, shape, in, pass.parameters,
          pass.dimension, weights, pass.batch, static_cast<const float*>(d_out), d_in,
          gradients.weights);
 }

@@ -50,6 +50,7 @@ void CudaNet::lay_out(const Model& model, const NetSize& size, Memory& memory) {
                       .batch = size.batch,
                       .training = size.training,
                       .precision = size.precision,
+                      .sparse = size.sparse,
                       .memory = memory,
                       .order = order_,
                       .gradients = gradients_};
@@ -65,6 +66,7 @@ std::size_t CudaNet::bytes_for(const Model& model, const NetSize& size) {
                          .batch = size.batch,
                          .training = size.training,
                          .precision = size.precision,
+                         .sparse = size.sparse,
                          .memory = memory,
                          .order = order,
                          .gradients = gradients});
@@ -85,6 +87,8 @@ void CudaNet::restore(const Stream& stream, std::size_t nodes, const float* work
 
 void CudaNet::descend(const Pass& pass, const Descent& descent, float* parameters,
                       float* velocities) const {
+  chain_.first().descend(pass, descent, parameters);
+  if (device_gradients_.size() == 0) return;
   cuda::descend(pass, descent, device_gradients_.data(), static_cast<int>(device_gradients_.size()),
                 parameters, velocities);
 }

@@ -13,6 +13,7 @@ struct NetSize {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
   Precision precision = Precision::k3xTf32;
+  bool sparse = false;  // Only rows that a batch touched change: plain SGD.
 };
 
 class CudaNet {

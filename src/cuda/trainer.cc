@@ -75,6 +75,14 @@ class CudaTrainer final : public Trainer {
   static constexpr std::size_t kHalfMin = 24;
 
   bool momentum() const { return !velocities_.empty(); }
+  NetSize net_size(std::size_t nodes) const {
+    const TrainingOptions& training = parts_.training;
+    return {.nodes = nodes,
+            .batch = training.batch,
+            .precision = parts_.device.precision,
+            .sparse = training.is_sgd() && training.momentum == 0 && training.weight_decay == 0 &&
+                      training.clip == 0};
+  }
   std::size_t bytes_of_node() const;
   std::size_t nodes_in_chunk() const;
   void require_room(std::size_t nodes) const;
@@ -96,8 +104,7 @@ class CudaTrainer final : public Trainer {
 std::size_t CudaTrainer::bytes_of_node() const {
   const std::size_t rows =
       parts_.training.momentum != 0 ? 4 : 2;  // As they travel, and in our order.
-  return CudaNet::bytes_for(parts_.model,
-                            {1, parts_.training.batch, true, parts_.device.precision}) +
+  return CudaNet::bytes_for(parts_.model, net_size(1)) +
          rows * parts_.model.dimension() * sizeof(float);
 }
 
@@ -130,8 +137,7 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
   const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
   if (!chunk.net) {
     require_room(most);
-    chunk.net = std::make_unique<CudaNet>(
-        parts_.model, NetSize{most, parts_.training.batch, true, parts_.device.precision});
+    chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(most));
   }
   const std::size_t rows = momentum() ? 2 * nodes : nodes;
   const std::size_t drawn = parts_.training.steps * nodes * parts_.training.batch;

@@ -20,14 +20,9 @@ LearningWorld world_of(const Task& task) {
   return world;
 }
 
-bool has_kernels(const testing::Case& c) {
-  return missing_in(build_model(c.spec, c.task).layers).empty();
-}
-
 TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases()) {
-    if (!has_kernels(c)) continue;
     for (const char* training : {"sgd:lr=0.02,batch=4,steps=3",
                                  "sgd:lr=0.01,batch=4,steps=2,momentum=0.9,weight_decay=0.001"})
       for (const char* device : {"cuda:precision=fp32", "cuda", "cuda:chunk=2"}) {
@@ -54,7 +49,6 @@ TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
 TEST(CudaTrainer, LargerBatchesTrainAsTheCpuLayersDo) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases()) {
-    if (!has_kernels(c)) continue;
     SCOPED_TRACE(c.spec);
     LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
     const std::string_view training = "sgd:lr=0.02,batch=11,steps=2";
@@ -68,18 +62,19 @@ TEST(CudaTrainer, LargerBatchesTrainAsTheCpuLayersDo) {
 
 TEST(CudaTrainer, RepeatsBitForBit) {
   SKIP_WITHOUT_GPU();
-  for (const testing::Case& c : testing::small_cases()) {
-    if (!has_kernels(c)) continue;
-    SCOPED_TRACE(c.spec);
-    LearningWorld first = world_of(c.task), second = world_of(c.task);
-    const std::string_view training = "sgd:lr=0.02,batch=4,steps=3,momentum=0.9";
-    const Learning one = first.learning(c.spec, training, "cuda");
-    const Learning other = second.learning(c.spec, training, "cuda:chunk=2");
-    EXPECT_EQ(first.run(*one.trainer, 3), second.run(*other.trainer, 3));
-    EXPECT_EQ(first.models, second.models);
-    const std::vector<Score> a = first.scores(*one.evaluator), b = second.scores(*other.evaluator);
-    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].accuracy, b[i].accuracy);
-  }
+  for (const testing::Case& c : testing::small_cases())
+    for (const char* training :
+         {"sgd:lr=0.02,batch=4,steps=3", "sgd:lr=0.02,batch=4,steps=3,momentum=0.9"}) {
+      SCOPED_TRACE(fmt::format("{} {}", c.spec, training));
+      LearningWorld first = world_of(c.task), second = world_of(c.task);
+      const Learning one = first.learning(c.spec, training, "cuda");
+      const Learning other = second.learning(c.spec, training, "cuda:chunk=2");
+      EXPECT_EQ(first.run(*one.trainer, 3), second.run(*other.trainer, 3));
+      EXPECT_EQ(first.models, second.models);
+      const std::vector<Score> a = first.scores(*one.evaluator),
+                               b = second.scores(*other.evaluator);
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].accuracy, b[i].accuracy);
+    }
 }
 
 TEST(CudaTrainer, DivergenceIsScored) {
@@ -103,6 +98,12 @@ TEST(CudaTrainer, EvaluatesOwnSamples) {
     EXPECT_NEAR(got[i].loss, wanted[i].loss, 1e-4);
     EXPECT_EQ(got[i].accuracy, wanted[i].accuracy);
   }
+}
+
+TEST(CudaTrainer, EvaluatesRatingsOfOwnSamples) {
+  SKIP_WITHOUT_GPU();
+  LearningWorld world = world_of(testing::ratings(7, 9));
+  expect_own_samples_are_tested(world, "cuda");
 }
 
 TEST(CudaTrainer, TooLittleMemoryIsSaid) {
@@ -133,11 +134,20 @@ TEST(CudaTrainer, OptimizersWithoutKernelsAreRefused) {
   }
 }
 
-// Without LibTorch there is nobody else to take it.
-TEST(CudaTrainer, ModelsWithoutKernelsAreLeftToLibTorch) {
-  const LearningWorld world = world_of(testing::tokens(5, 11));
-  EXPECT_EQ(missing_in(build_model("lstm", world.data.task).layers), "embeddings");
-  EXPECT_THROW(world.learning("lstm", "sgd", "cuda"), std::invalid_argument);
+TEST(CudaTrainer, EveryModelHasItsKernels) {
+  for (const testing::Case& c : testing::small_cases())
+    EXPECT_EQ(missing_in(build_model(c.spec, c.task).layers), "") << c.spec;
+}
+
+TEST(CudaTrainer, LayersWithoutKernelsAreNamed) {
+  const auto missing = [](std::uint32_t width, std::uint32_t units) {
+    ModelBuilder builder("own", testing::tokens(5, 11));
+    return missing_in(
+        builder.embedding("e", 11, width).lstm("l", units, 1).linear("fc", 11).done().layers);
+  };
+  EXPECT_EQ(missing(8, 64), "");
+  EXPECT_EQ(missing(8, 96), "LSTMs whose units are not 32, 64, 128 or 256");
+  EXPECT_EQ(missing(6, 64), "LSTMs whose inputs are no multiple of 4");
 }
 
 }  // namespace
