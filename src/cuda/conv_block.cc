@@ -97,7 +97,7 @@ class CudaConvBlock final : public CudaLayer {
     if (layout.training) memory_.winner = layout.rows<std::uint8_t>(width);
     if (after_.groups > 0)
       memory_.moments = layout.rows<float>(2 * static_cast<std::size_t>(after_.groups));
-    if (layout.precision == Precision::k3xF16) take_pairs(layout);
+    if (takes_pairs(layout.precision)) take_pairs(layout);
   }
   void take_pairs(const Layout& layout) {
     memory_.maxima = layout.rows<float>(1);
@@ -117,10 +117,9 @@ class CudaConvBlock final : public CudaLayer {
     if (layout.training) d_unit_ = layout.rows<float>(1);
   }
   Rows d_x() const {
-    return {
-        .data = memory_.x,
-        .width = static_cast<std::size_t>(after_.height) * after_.width * shape_.outputs,
-        .maxima = memory_.d_maxima};
+    return {.data = memory_.x,
+            .width = static_cast<std::size_t>(after_.height) * after_.width * shape_.outputs,
+            .maxima = memory_.d_maxima};
   }
   // Samples that are chosen out of a dataset are not split: it has them as pairs, or they stay
   // floats.
@@ -138,7 +137,7 @@ class CudaConvBlock final : public CudaLayer {
   AfterMemory memory_;
   AfterGradients sums_;
   float* d_weights_ = nullptr;
-  bool by_pairs_ = false;  // Precision 3xf16.
+  bool by_pairs_ = false;
   Pairs weight_pairs_, in_pairs_;
   float *maxima_ = nullptr, *d_unit_ = nullptr;
   std::size_t weights_ = 0, bias_ = 0, gamma_ = 0, beta_ = 0;  // In working order.

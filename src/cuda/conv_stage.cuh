@@ -101,34 +101,35 @@ struct SegmentWalk {
   int segments_, kernel_, pitch_, rest_of_row_, column_ = 0;
 };
 
+// A tile's pixels lie side by side in the result, those of whole images too.
 template <int kRows, int kColumns>
 __device__ void store(const ConvolveArgs& a, const TilePlace& place, int first_pixel,
                       int first_column, const WarpSums<kRows, kColumns>& sums) {
   const Lane lane;
-  const int per_image = a.tile.rows * a.tile.out_width;
+  const int there = a.tile.images > 1
+                        ? min(a.tile.images, a.batch - place.image) * a.tile.out_height
+                        : min(a.tile.rows, a.tile.out_height - place.y);
+  const std::size_t image = static_cast<std::size_t>(blockIdx.y) * a.batch + place.image;
+  float* const tile =
+      a.out + (image * a.tile.out_height + place.y) * a.tile.out_width * a.out_channels +
+      first_column + 2 * lane.t;
+  const float of_node = a.of_node ? a.of_node[blockIdx.y] : 1;
+  float2 bias[kColumns] = {};
+  if (a.bias)
+    for (int j = 0; j < kColumns; ++j)
+      bias[j] = *reinterpret_cast<const float2*>(a.bias + blockIdx.y * a.bias_stride +
+                                                 first_column + 8 * j + 2 * lane.t);
   for (int i = 0; i < kRows; ++i)
     for (int half = 0; half < 2; ++half) {
       const int pixel = first_pixel + 16 * i + 8 * half + lane.g;
-      const int image = place.image + pixel / per_image;
-      const int y = place.y + pixel % per_image / a.tile.out_width;
-      if (pixel >= a.tile.pixels() || image >= a.batch || y >= a.tile.out_height) continue;
-      const int x = pixel % a.tile.out_width;
-      const std::size_t number = static_cast<std::size_t>(blockIdx.y) * a.batch + image;
-      const float of_image = a.of_image ? a.of_image[number] : a.of_all;
-      const float of_node = a.of_node ? a.of_node[blockIdx.y] : 1;
-      const std::size_t row = number * a.tile.out_height + y;
-      float* const to = a.out + (row * a.tile.out_width + x) * a.out_channels + first_column;
-      for (int j = 0; j < kColumns; ++j) {
-        const int column = 8 * j + 2 * lane.t;
-        float2 pair = {sums.at[i][j][2 * half] * of_image * of_node,
-                       sums.at[i][j][2 * half + 1] * of_image * of_node};
-        if (a.bias) {
-          const float* const bias = a.bias + blockIdx.y * a.bias_stride + first_column + column;
-          pair.x += bias[0];
-          pair.y += bias[1];
-        }
-        *reinterpret_cast<float2*>(to + column) = pair;
-      }
+      if (pixel >= there * a.tile.out_width) continue;
+      const int inside = a.tile.images > 1 ? pixel / (a.tile.rows * a.tile.out_width) : 0;
+      const float factor = (a.of_image ? a.of_image[image + inside] : a.of_all) * of_node;
+      float* const to = tile + static_cast<std::size_t>(pixel) * a.out_channels;
+      for (int j = 0; j < kColumns; ++j)
+        *reinterpret_cast<float2*>(to + 8 * j) = {
+            fmaf(sums.at[i][j][2 * half], factor, bias[j].x),
+            fmaf(sums.at[i][j][2 * half + 1], factor, bias[j].y)};
     }
 }
 

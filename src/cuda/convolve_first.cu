@@ -43,33 +43,42 @@ __device__ void load_first_weights(const ConvolveArgs& a, float* to) {
            from + i / kQuads * a.outputs + i % kQuads * 4, true);
 }
 
-// The sums of 64 pixels from `first` on.
-template <int kColumns>
+// As many as a block's warps take, those past the end standing for the first.
+__host__ __device__ inline int tile_pixels(const ConvTile& tile) {
+  return padded_pixels(tile, 16 * kRows);
+}
+
+// The sums of 64 pixels from `first` on. `offsets` has where each pixel's first tap lies.
+template <Precision kPrecision, int kColumns>
 __device__ void add_pixels(const ConvolveArgs& a, const float* image, const float* weights,
-                           int first, WarpSums<kRows, kColumns>& sums) {
+                           const int* offsets, int first, WarpSums<kRows, kColumns>& sums) {
   constexpr int kPitch = kFloat * (8 * kColumns + kPad);
   const int lane = threadIdx.x % 32;
   const std::uint32_t right_at = shared_address(weights) +
                                  (8 * (lane / 8 % 2) + lane % 8) * kPitch + kBlock * (lane / 16);
   std::uint32_t pixels[kRows];
   for (int i = 0; i < kRows; ++i)
-    pixels[i] = shared_address(image) + kFloat * a.tile.pixel_offset(first + 16 * i + lane % 16);
+    pixels[i] = shared_address(image) + kFloat * offsets[first + 16 * i + lane % 16];
   TapWalk tap(a.tile, lane / 16);
   for (int begin = 0; begin < a.weight_rows; begin += 16 * kSteps) {
     WarpSums<kRows, kColumns> some;
-    for (int row = begin; row < min(begin + 16 * kSteps, a.weight_rows); row += 16) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const int row = begin + 16 * step;
+      if (row >= a.weight_rows) break;
       RightPairs<kColumns> right;
 #pragma unroll
       for (int j = 0; j < kColumns / 2; ++j) {
         const std::uint32_t at = right_at + row * kPitch + 16 * j * kHalf;
         load_turned_blocks(at, right.big[j]);
-        load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
+        if constexpr (kPrecision != Precision::kTf32)
+          load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
       }
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
         std::uint32_t two_taps[4];
         load_blocks(pixels[i] + tap.offset(), two_taps);
-        add_mixed<kColumns>(two_taps, right, some.at[i]);
+        add_mixed<kPrecision, kColumns>(two_taps, right, some.at[i]);
       }
       tap.next();
     }
@@ -78,12 +87,15 @@ __device__ void add_pixels(const ConvolveArgs& a, const float* image, const floa
 }
 
 // A block loads a node's weights once and goes from tile to tile; the next is copied meanwhile.
-template <int kColumns>
+template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(kThreads, 3) convolve_first_kernel(const ConvolveArgs a) {
   extern __shared__ float4 shared[];
   float* const images[2] = {reinterpret_cast<float*>(shared),
                             reinterpret_cast<float*>(shared) + a.tile.floats()};
   float* const weights = images[1] + a.tile.floats();
+  int* const offsets = reinterpret_cast<int*>(weights + a.weight_rows * (8 * kColumns + kPad));
+  for (int pixel = threadIdx.x; pixel < tile_pixels(a.tile); pixel += kThreads)
+    offsets[pixel] = a.tile.pixel_offset(pixel);
   const int tiles = tiles_of(a.tile, a.batch);
   const auto load = [&](int number, int turn) {
     if (number < tiles)
@@ -100,7 +112,7 @@ __global__ void __launch_bounds__(kThreads, 3) convolve_first_kernel(const Convo
     for (int first = threadIdx.x / 32 * 16 * kRows; first < a.tile.pixels();
          first += kWarps * 16 * kRows) {
       WarpSums<kRows, kColumns> sums;
-      add_pixels<kColumns>(a, images[turn], weights, first, sums);
+      add_pixels<kPrecision, kColumns>(a, images[turn], weights, offsets, first, sums);
       store<kRows, kColumns>(a, place, first, blockIdx.z * 8 * kColumns, sums);
     }
     __syncthreads();
@@ -161,7 +173,7 @@ __device__ void store_first(const WeightsArgs& a, int first_tap, int first_colum
   }
 }
 
-template <int kColumns>
+template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsArgs a) {
   constexpr int kPitch = kFloat * (8 * kColumns + kPad), kTogether = 16, kSummed = 32;
   extern __shared__ float4 shared[];
@@ -202,20 +214,31 @@ __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsA
         for (int j = 0; j < kColumns / 2; ++j) {
           const std::uint32_t at = right_at + pixel * kPitch + 16 * j * kHalf;
           load_turned_blocks(at, right.big[j]);
-          load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
+          if constexpr (kPrecision != Precision::kTf32)
+            load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
         }
         const int own = kFloat * offsets[pixel + 8 * far + lane % 8];
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           std::uint32_t two_taps[4];
           load_turned_blocks(taps[i] + own, two_taps);
-          add_mixed<kColumns>(two_taps, right, some.at[i]);
+          add_mixed<kPrecision, kColumns>(two_taps, right, some.at[i]);
         }
       }
       add_to(sums, some);
     }
   }
   store_first<kColumns>(a, first_tap, first_column, scale.unit * a.of_all, sums);
+}
+
+template <Precision kPrecision>
+auto first_kernel(int columns) {
+  return columns == 32 ? convolve_first_kernel<kPrecision, 4>
+                       : convolve_first_kernel<kPrecision, 2>;
+}
+template <Precision kPrecision>
+auto weights_kernel(int columns) {
+  return columns == 32 ? first_weights_kernel<kPrecision, 4> : first_weights_kernel<kPrecision, 2>;
 }
 
 ConvTile pixel_tile(const ConvShape& shape) {
@@ -250,9 +273,11 @@ void convolve_first(const Pass& pass, const ConvShape& shape, const PixelPairs& 
   a.tile = make_tile(pixel_tile(shape), kRowsPixels, pass.batch);
   const int tiles = tiles_of(a.tile, pass.batch), across = shape.outputs / columns;
   const int blocks = std::clamp((kBlocks + pass.nodes * across - 1) / (pass.nodes * across), 1, tiles);
-  launch(columns == 32 ? convolve_first_kernel<4> : convolve_first_kernel<2>,
+  const std::size_t floats = 2 * a.tile.floats() + a.weight_rows * (columns + kPad);
+  launch(pass.precision == Precision::kTf32 ? first_kernel<Precision::kTf32>(columns)
+                                            : first_kernel<Precision::k3xF16>(columns),
          dim3(blocks, pass.nodes, across), kThreads,
-         sizeof(float) * (2 * a.tile.floats() + a.weight_rows * (columns + kPad)), pass.stream, a);
+         sizeof(float) * floats + sizeof(int) * tile_pixels(a.tile), pass.stream, a);
 }
 
 void convolve_first_weights(const Pass& pass, const ConvShape& shape, const PixelPairs& in,
@@ -270,8 +295,9 @@ void convolve_first_weights(const Pass& pass, const ConvShape& shape, const Pixe
   const std::size_t pixels = padded_pixels(a.tile, 16);
   const std::size_t bytes =
       sizeof(float) * (a.tile.floats() + pixels * (columns + kPad)) + sizeof(int) * pixels;
-  launch(columns == 32 ? first_weights_kernel<4> : first_weights_kernel<2>, grid, 32 * warps, bytes,
-         pass.stream, a);
+  launch(pass.precision == Precision::kTf32 ? weights_kernel<Precision::kTf32>(columns)
+                                            : weights_kernel<Precision::k3xF16>(columns),
+         grid, 32 * warps, bytes, pass.stream, a);
 }
 
 }  // namespace tessera::cuda

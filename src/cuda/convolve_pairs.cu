@@ -11,7 +11,7 @@ namespace {
 
 
 // Where a lane reads the right factors of a segment, from the stage's begin on.
-template <int kColumns, int kTerms, Kind kKind>
+template <Precision kPrecision, int kColumns, int kTerms, Kind kKind>
 struct RightReader {
   static constexpr bool kTurned = kKind == Kind::kGradient;
   int first, pitch;  // Bytes.
@@ -28,19 +28,20 @@ struct RightReader {
       const std::uint32_t at = stage + first +
                                (kTurned ? 16 * j * pitch + 16 * step * kHalf
                                         : 16 * step * pitch + 16 * j * kHalf);
+      constexpr bool kSmall = kPrecision != Precision::kTf32;
       if constexpr (kTurned) {
         load_blocks(at, right.big[j]);
-        load_blocks(at + kTerms * kHalf, right.small[j]);
+        if constexpr (kSmall) load_blocks(at + kTerms * kHalf, right.small[j]);
       } else {
         load_turned_blocks(at, right.big[j]);
-        load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
+        if constexpr (kSmall) load_turned_blocks(at + 8 * kColumns * kHalf, right.small[j]);
       }
     }
   }
 };
 
 // The terms of one segment; `pixels` are where a lane's rows of the image begin.
-template <int kRows, int kColumns, int kTerms, typename Reader>
+template <Precision kPrecision, int kRows, int kColumns, int kTerms, typename Reader>
 __device__ void add_segment(const std::uint32_t (&pixels)[kRows], int offset, const Reader& reader,
                             std::uint32_t stage, WarpSums<kRows, kColumns>& sums) {
   constexpr int kSteps = kTerms / 16;
@@ -55,14 +56,14 @@ __device__ void add_segment(const std::uint32_t (&pixels)[kRows], int offset, co
       std::uint32_t big[4], small[4];
       const std::uint32_t at = pixels[i] + kFloat * offset + 16 * step * kHalf;
       load_blocks(at, big);
-      load_blocks(at + kTerms * kHalf, small);
-      add_pairs<kColumns>(big, small, right[step], some);
+      if constexpr (kPrecision != Precision::kTf32) load_blocks(at + kTerms * kHalf, small);
+      add_pairs<kPrecision, kColumns>(big, small, right[step], some);
     }
     add_row<kColumns>(sums.at[i], some);
   }
 }
 
-template <int kRows, int kColumns, int kTerms, Kind kKind>
+template <Precision kPrecision, int kRows, int kColumns, int kTerms, Kind kKind>
 __global__ void __launch_bounds__(kThreads, kRows == 4 ? 3 : 4)
     convolve_pairs_kernel(const ConvolveArgs a) {
   extern __shared__ float4 shared[];
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, kRows == 4 ? 3 : 4)
   const Stage<kKind> stage(a);
   const int warp = threadIdx.x / 32, across = a.columns / (8 * kColumns);
   const int first_pixel = warp / across * 16 * kRows, first_column = warp % across * 8 * kColumns;
-  const RightReader<kColumns, kTerms, kKind> reader(a, first_column);
+  const RightReader<kPrecision, kColumns, kTerms, kKind> reader(a, first_column);
   std::uint32_t pixels[kRows];
   for (int i = 0; i < kRows; ++i)
     pixels[i] = shared_address(image) +
@@ -100,8 +101,8 @@ __global__ void __launch_bounds__(kThreads, kRows == 4 ? 3 : 4)
     wait_for_all_but<kStages - 2>();
     __syncthreads();
     load_ahead();
-    add_segment<kRows, kColumns, kTerms>(pixels, now.offset, reader,
-                                         shared_address(ring + now.slot * stage_floats), sums);
+    add_segment<kPrecision, kRows, kColumns, kTerms>(
+        pixels, now.offset, reader, shared_address(ring + now.slot * stage_floats), sums);
   }
   store<kRows, kColumns>(a, place, first_pixel, blockIdx.z * a.columns + first_column, sums);
 }
@@ -109,7 +110,11 @@ __global__ void __launch_bounds__(kThreads, kRows == 4 ? 3 : 4)
 template <int kRows, int kColumns, int kTerms, Kind kKind>
 void start(const Pass& pass, const ConvolveArgs& a) {
   const dim3 grid(tiles_of(a.tile, pass.batch), pass.nodes, a.out_channels / a.columns);
-  launch(convolve_pairs_kernel<kRows, kColumns, kTerms, kKind>, grid, kThreads,
+  const auto kernel =
+      pass.precision == Precision::kTf32
+          ? convolve_pairs_kernel<Precision::kTf32, kRows, kColumns, kTerms, kKind>
+          : convolve_pairs_kernel<Precision::k3xF16, kRows, kColumns, kTerms, kKind>;
+  launch(kernel, grid, kThreads,
          sizeof(float) * (a.tile.floats() + kStages * Stage<kKind>::floats(a)), pass.stream, a);
 }
 

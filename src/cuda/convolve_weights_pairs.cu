@@ -12,7 +12,7 @@ constexpr int kWarpsMax = 9;
 constexpr int kTogether = 16, kSummed = 32;  // Pixels.
 
 // Where a lane reads its factors of 16 pixels.
-template <int kColumns>
+template <Precision kPrecision, int kColumns>
 struct Readers {
   std::uint32_t rows[2];  // Of the two tiles of 16 rows, for a pixel that lies at 0.
   std::uint32_t d_out;
@@ -40,15 +40,17 @@ struct Readers {
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
       load_turned_blocks(from + 16 * j * kHalf, right.big[j]);
-      load_turned_blocks(from + 16 * j * kHalf + 8 * kColumns * kHalf, right.small[j]);
+      if constexpr (kPrecision != Precision::kTf32)
+        load_turned_blocks(from + 16 * j * kHalf + 8 * kColumns * kHalf, right.small[j]);
     }
     const std::uint32_t at = buffer + kFloat * offsets[pixel + in_pixel];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       std::uint32_t big[4], smaller[4];
       load_turned_blocks(rows[i] + at, big);
-      load_turned_blocks(rows[i] + at + small, smaller);
-      add_pairs<kColumns>(big, smaller, right, sums.at[i]);
+      if constexpr (kPrecision != Precision::kTf32)
+        load_turned_blocks(rows[i] + at + small, smaller);
+      add_pairs<kPrecision, kColumns>(big, smaller, right, sums.at[i]);
     }
   }
 };
@@ -72,7 +74,7 @@ std::size_t buffer_bytes(const ConvTile& tile, int columns) {
   return sizeof(float) * 2 * (tile.floats() + pixels * (columns + kPad)) + sizeof(int) * pixels;
 }
 
-template <int kColumns>
+template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const WeightsArgs a) {
   extern __shared__ float4 shared[];
   const int pixels = padded_pixels(a.tile, kTogether);
@@ -82,7 +84,7 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
   const int first_row = (group * (blockDim.x / 32) + threadIdx.x / 32) * 32;
   for (int pixel = threadIdx.x; pixel < pixels; pixel += blockDim.x)
     buffers.offsets[pixel] = a.tile.pixel_offset(pixel);
-  const Readers<kColumns> readers(a, buffers.image[0], buffers.d_out[0], first_row);
+  const Readers<kPrecision, kColumns> readers(a, buffers.image[0], buffers.d_out[0], first_row);
   const int apart = kFloat * static_cast<int>(buffers.image[1] - buffers.image[0]);
 
   const int per_part = (a.part + a.tile.images - 1) / a.tile.images * a.tile.tiles;
@@ -116,6 +118,11 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
   store_weights<kColumns>(a, chunk, first_row, first_column, sums);
 }
 
+template <Precision kPrecision>
+auto kernel_for(int columns) {
+  return columns == 32 ? weights_pairs_kernel<kPrecision, 4> : weights_pairs_kernel<kPrecision, 2>;
+}
+
 // Two blocks share a multiprocessor's memory.
 constexpr std::size_t kBytesMax = 110 * 1024;
 
@@ -135,8 +142,9 @@ void convolve_weights_pairs(const Pass& pass, const ConvShape& shape, const Pair
   if (a.tile.images > 1 && buffer_bytes(a.tile, columns) > kBytesMax) a.tile.images = 1;
   const dim3 grid(a.row_groups * a.chunks * (shape.outputs / columns), pass.nodes,
                   weight_parts(shape, pass.batch));
-  launch(columns == 32 ? weights_pairs_kernel<4> : weights_pairs_kernel<2>, grid, 32 * warps,
-         buffer_bytes(a.tile, columns), pass.stream, a);
+  launch(pass.precision == Precision::kTf32 ? kernel_for<Precision::kTf32>(columns)
+                                            : kernel_for<Precision::k3xF16>(columns),
+         grid, 32 * warps, buffer_bytes(a.tile, columns), pass.stream, a);
 }
 
 }  // namespace tessera::cuda

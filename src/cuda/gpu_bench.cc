@@ -83,7 +83,7 @@ struct KernelTable {
   Peaks peaks;
   double floor_s = 0;
 
-  // Three TF32 products make one of float32's accuracy.
+  // Three products make one of float32's accuracy; tf32 is made of halves.
   double rate(Precision precision) const {
     return precision == Precision::kFp32    ? peaks.plain
            : precision == Precision::kTf32  ? peaks.tensor
@@ -179,8 +179,8 @@ struct PairArrays {
 };
 
 // The convolutions of a stage as precision=3xf16 makes them, with what it takes to split numbers.
-void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shape) {
-  constexpr Precision kPrecision = Precision::k3xF16;
+void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shape,
+                 Precision precision) {
   const auto images = static_cast<std::size_t>(nodes * batch);
   const std::size_t in_width = static_cast<std::size_t>(shape.height * shape.width * shape.inputs),
                     out_width = static_cast<std::size_t>(shape.out_height() * shape.out_width() *
@@ -196,7 +196,7 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
       pixels(in_width / static_cast<std::size_t>(shape.inputs) * 4 * images, 1);
   std::uint64_t seed = 1;
   for (const auto* array : {&parameters, &in, &x}) fill(table.stream, *array, seed++);
-  const Pass pass{table.stream.get(), nodes, batch, parameters.data(), dimension, kPrecision};
+  const Pass pass{table.stream.get(), nodes, batch, parameters.data(), dimension, precision};
   const double flops =
       2.0 * static_cast<double>(images * out_width) * shape.inputs * shape.kernel * shape.kernel;
   const double ins_bytes = floats(static_cast<double>(in_width * images)),
@@ -206,7 +206,7 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
   const std::string name =
       fmt::format("{}x{}, {} to {}", shape.height, shape.width, shape.inputs, shape.outputs);
   const auto row = [&](const char* what, const Work& least, const std::function<void()>& run) {
-    table.row(name + what, kPrecision, least, run);
+    table.row(name + what, precision, least, run);
   };
   fill(table.stream, maxima, seed);
   const cuda::Rows d_rows{.data = x.data(), .width = out_width, .maxima = maxima.data()};
@@ -227,9 +227,8 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
   row(": images split", {0, 2 * ins_bytes}, [&] {
     cuda::split_images(pass, {in.data(), in_width}, shape.inputs, maxima.data(), ins.pairs());
   });
-  row(": gradient split", {0, 2 * outs_bytes}, [&] {
-    cuda::split_images(pass, d_rows, shape.outputs, nullptr, d_outs.pairs());
-  });
+  row(": gradient split", {0, 2 * outs_bytes},
+      [&] { cuda::split_images(pass, d_rows, shape.outputs, nullptr, d_outs.pairs()); });
   row(": convolution", work,
       [&] { cuda::convolve_pairs(pass, shape, ins.pairs(), split.pairs(), weights, x.data()); });
   row(": inputs' gradient", work,
@@ -316,8 +315,8 @@ void bench_gpu(Bench& bench) {
     bench.say(fmt::format("GN-LeNet's kernels, 96 nodes, batch 8, {}:", to_string(precision)));
     KernelTable table{bench, stream, peaks};
     for (const ConvShape& shape : shapes)
-      precision == Precision::k3xF16 ? bench_pairs(table, 96, 8, shape)
-                                     : bench_stage(table, 96, 8, shape, precision);
+      cuda::takes_pairs(precision) ? bench_pairs(table, 96, 8, shape, precision)
+                                   : bench_stage(table, 96, 8, shape, precision);
     bench.say(fmt::format("  floor of these together: {:.3f} ms", table.floor_s * 1e3));
   }
   const LoadedData data = images_like_cifar(20'480, 10'000);

@@ -96,31 +96,32 @@ struct RightPairs {
   std::uint32_t big[kColumns / 2][4], small[kColumns / 2][4];
 };
 
-// sums += a b for one tile of 16 rows.
 template <int kColumns>
+__device__ inline void add_halves(const std::uint32_t (&a)[4],
+                                  const std::uint32_t (&right)[kColumns / 2][4],
+                                  float (&sums)[kColumns][4]) {
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j)
+    mma_halves(sums[j], a, right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);
+}
+
+// sums += a b for one tile of 16 rows. With 11 bits of each factor the smaller halves are left out.
+template <Precision kPrecision, int kColumns>
 __device__ inline void add_pairs(const std::uint32_t (&big)[4], const std::uint32_t (&small)[4],
                                  const RightPairs<kColumns>& right, float (&sums)[kColumns][4]) {
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j)
-    mma_halves(sums[j], small, right.big[j / 2][j % 2 * 2], right.big[j / 2][j % 2 * 2 + 1]);
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j)
-    mma_halves(sums[j], big, right.small[j / 2][j % 2 * 2], right.small[j / 2][j % 2 * 2 + 1]);
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j)
-    mma_halves(sums[j], big, right.big[j / 2][j % 2 * 2], right.big[j / 2][j % 2 * 2 + 1]);
+  if constexpr (kPrecision != Precision::kTf32) {
+    add_halves<kColumns>(small, right.big, sums);
+    add_halves<kColumns>(big, right.small, sums);
+  }
+  add_halves<kColumns>(big, right.big, sums);
 }
 
 // The same where a and what belongs to it on the right have larger and smaller halves side by side.
-template <int kColumns>
+template <Precision kPrecision, int kColumns>
 __device__ inline void add_mixed(const std::uint32_t (&a)[4], const RightPairs<kColumns>& right,
                                  float (&sums)[kColumns][4]) {
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j)
-    mma_halves(sums[j], a, right.small[j / 2][j % 2 * 2], right.small[j / 2][j % 2 * 2 + 1]);
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j)
-    mma_halves(sums[j], a, right.big[j / 2][j % 2 * 2], right.big[j / 2][j % 2 * 2 + 1]);
+  if constexpr (kPrecision != Precision::kTf32) add_halves<kColumns>(a, right.small, sums);
+  add_halves<kColumns>(a, right.big, sums);
 }
 
 template <int kColumns>

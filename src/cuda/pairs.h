@@ -1,7 +1,8 @@
-// Convolutions of numbers that are written as pairs of halves (pairs.cuh): precision=3xf16. What is
-// convolved is split beforehand, images and weights alike, into rows as long as those of floats: of
-// every group of channels the larger halves, then the smaller ones. Groups are of 32 channels, or
-// of 16 where 32 do not divide their number.
+// Convolutions of numbers that are written as pairs of halves (pairs.cuh): precision=3xf16, and
+// tf32 without the smaller halves, whose larger ones have TF32's 11 bits. What is convolved is
+// split beforehand, images and weights alike, into rows as long as those of floats: of every group
+// of channels the larger halves, then the smaller ones. Groups are of 32 channels, or of 16 where
+// 32 do not divide their number.
 #pragma once
 
 #include "cuda/kernels.h"
@@ -14,15 +15,15 @@ struct Pairs {
   float* unit = nullptr;
 };
 
-inline bool pairs_fit(const ConvShape& shape) {
-  return !shape.by_rows();
+inline bool takes_pairs(Precision precision) {
+  return precision == Precision::k3xF16 || precision == Precision::kTf32;
 }
 inline int pair_group(int channels) {
   return channels % 32 == 0 ? 32 : 16;
 }
 
-// Splits every image, rows of floats that are not chosen from others. Images have one scale each, or
-// in training the batch of a node has one, since gradients of weights are sums over a batch.
+// Splits every image, rows of floats that are not chosen from others. Images have one scale each,
+// or in training the batch of a node has one, since gradients of weights are sums over a batch.
 // `maxima` is memory for the largest number of every image, used where `from` does not know them.
 // `to` may take the place of `from`.
 void split_images(const Pass& pass, const Rows& from, int channels, float* maxima, const Pairs& to);

@@ -40,8 +40,7 @@ ResidentData::ResidentData(const Dataset& dataset, const Task& task,
   require(cudaMemcpy(targets_.data(), targets.data(), targets.size() * sizeof(float),
                      cudaMemcpyHostToDevice),
           "loading the data");
-  if (precision == DeviceOptions::Precision::k3xF16 && task.kind == Task::Kind::kImages &&
-      channels <= kPixelChannels)
+  if (takes_pairs(precision) && task.kind == Task::Kind::kImages && channels <= kPixelChannels)
     split_pixels(dataset.size(), channels);
 }
 

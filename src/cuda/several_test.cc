@@ -138,7 +138,7 @@ TEST(SeveralGpus, TooManyNodesAtOnceAreRefusedWithHowManyWouldFit) {
 TEST(SeveralGpus, AnEvaluationThatDoesNotFitSaysWhatWould) {
   SKIP_WITHOUT_GPU();
   const LearningWorld world = world_of(testing::images(3, 16, 10));
-  const Learning learning = world.learning("gn-lenet", kTraining, "cuda:chunk=100000000");
+  const Learning learning = world.learning("gn-lenet", kTraining, "cuda:chunk=1000000");
   const std::size_t left = gpu_memory().free_bytes, kept = std::size_t{1} << 28;
   const DeviceArray<std::byte> taken(left > kept ? left - kept : 0);
   const Vector model = learning.trainer->initial_model();

@@ -8,7 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kThreads = 256, kWeightThreads = 512, kWeightBlocks = 4;
+constexpr int kThreads = 256, kWeightThreads = 1024;
 __device__ float largest_in(const float* from, std::size_t width) {
   float largest = 0;
   for (std::size_t quad = threadIdx.x; quad < width / 4; quad += blockDim.x)
@@ -16,32 +16,22 @@ __device__ float largest_in(const float* from, std::size_t width) {
   return block_max(largest);
 }
 
-struct Slice {
-  const float* from;
-  std::size_t begin, end;  // In quads.
-};
-
-__device__ void split_all(const Slice& slice, int group, float up, half* to) {
-  for (std::size_t first = slice.begin; first < slice.end; first += blockDim.x) {
+__device__ void split_all(const float* from, std::size_t width, int group, float up, half* to) {
+  for (std::size_t first = 0; first < width / 4; first += blockDim.x) {
     const std::size_t quad = first + threadIdx.x;
-    const bool there = quad < slice.end;
-    const float4 x =
-        there ? reinterpret_cast<const float4*>(slice.from)[quad] : float4{0, 0, 0, 0};
+    const bool there = quad < width / 4;
+    const float4 x = there ? reinterpret_cast<const float4*>(from)[quad] : float4{0, 0, 0, 0};
     __syncwarp();
     if (there) store_pairs(x, up, group, to + 4 * quad / group * 2 * group + 4 * quad % group);
   }
 }
 
-// A node's weights, by some blocks, each of which looks for the largest itself.
 __global__ void split_weights_kernel(const float* from, std::size_t stride, std::size_t width,
                                      int group, float* to, float* unit) {
   const float* const own = from + blockIdx.x * stride;
   const Scale scale = scale_for(largest_in(own, width));
-  if (threadIdx.x == 0 && blockIdx.y == 0) unit[blockIdx.x] = scale.unit;
-  const std::size_t quads = width / 4, of_block = (quads / gridDim.y + 31) / 32 * 32 + 32;
-  const std::size_t begin = min(quads, blockIdx.y * of_block);
-  split_all({own, begin, min(quads, begin + of_block)}, group, scale.up,
-            reinterpret_cast<half*>(to + blockIdx.x * width));
+  if (threadIdx.x == 0) unit[blockIdx.x] = scale.unit;
+  split_all(own, width, group, scale.up, reinterpret_cast<half*>(to + blockIdx.x * width));
 }
 
 __global__ void maxima_kernel(const float* from, std::size_t width, float* maxima) {
@@ -58,7 +48,7 @@ __global__ void split_images_kernel(const float* from, std::size_t width, int gr
     largest = fmaxf(largest, others[image]);
   const Scale scale = scale_for(block_max(largest));
   if (threadIdx.x == 0) unit[blockIdx.x] = scale.unit;
-  split_all({from + blockIdx.x * width, 0, width / 4}, group, scale.up,
+  split_all(from + blockIdx.x * width, width, group, scale.up,
             reinterpret_cast<half*>(to + blockIdx.x * width));
 }
 
@@ -132,8 +122,7 @@ void split_images(const Pass& pass, const Rows& from, int channels, float* maxim
 }
 
 void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, const Pairs& to) {
-  launch(split_weights_kernel, dim3(static_cast<unsigned>(pass.nodes), kWeightBlocks),
-         kWeightThreads, 0, pass.stream, pass.parameters + weights, pass.dimension,
+  launch(split_weights_kernel, dim3(static_cast<unsigned>(pass.nodes)), kWeightThreads, 0, pass.stream, pass.parameters + weights, pass.dimension,
          static_cast<std::size_t>(shape.rows()) * shape.outputs, pair_group(shape.outputs), to.data,
          to.unit);
 }
