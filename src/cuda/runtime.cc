@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tessera::cuda {
@@ -68,6 +69,14 @@ Stream::Stream() {
   require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
 }
 
+Stream::Stream(int rank) {
+  int last = 0, first = 0;  // The first has the lowest number.
+  require(cudaDeviceGetStreamPriorityRange(&last, &first), "asking for priorities");
+  require(
+      cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, std::min(first + rank, last)),
+      "making a stream");
+}
+
 Stream::~Stream() {
   cudaStreamDestroy(stream_);
 }
@@ -86,6 +95,22 @@ void Stream::clear(void* device, std::size_t bytes) const {
 
 void Stream::wait() const {
   require(cudaStreamSynchronize(stream_), "waiting for it");
+}
+
+Milestone::Milestone() {
+  require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+}
+
+Milestone::~Milestone() {
+  cudaEventDestroy(event_);
+}
+
+void Milestone::put(const Stream& stream) const {
+  require(cudaEventRecord(event_, stream.get()), "recording an event");
+}
+
+void Milestone::wait() const {
+  require(cudaEventSynchronize(event_), "waiting for it");
 }
 
 }  // namespace tessera::cuda
