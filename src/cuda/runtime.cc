@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -111,6 +112,14 @@ Stream::Stream() {
   require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
 }
 
+Stream::Stream(int rank) {
+  int last = 0, first = 0;  // The first has the lowest number.
+  require(cudaDeviceGetStreamPriorityRange(&last, &first), "asking for priorities");
+  require(
+      cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, std::min(first + rank, last)),
+      "making a stream");
+}
+
 Stream::~Stream() {
   cudaStreamDestroy(stream_);
 }
@@ -147,6 +156,22 @@ double Event::seconds_since(const Event& other) const {
   float ms = 0;
   require(cudaEventElapsedTime(&ms, other.event_, event_), "timing");
   return double{ms} * 1e-3;
+}
+
+Milestone::Milestone() {
+  require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+}
+
+Milestone::~Milestone() {
+  cudaEventDestroy(event_);
+}
+
+void Milestone::put(const Stream& stream) const {
+  require(cudaEventRecord(event_, stream.get()), "recording an event");
+}
+
+void Milestone::wait() const {
+  require(cudaEventSynchronize(event_), "waiting for it");
 }
 
 }  // namespace tessera::cuda

@@ -69,6 +69,8 @@ using HostArray = Array<T, Where::kHost>;
 class Stream {
  public:
   Stream();
+  // One whose work goes before that of streams of higher rank, as far as the GPU tells ranks apart.
+  explicit Stream(int rank);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -96,6 +98,21 @@ class Event {
   // From another to this one on the same GPU, below zero where this one was before; both are over.
   double seconds_since(const Event& other) const;
   void swap(Event& other) noexcept { std::swap(event_, other.event_); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// A place in a stream, for those who wait for what comes before it. Any number of threads may.
+class Milestone {
+ public:
+  Milestone();
+  ~Milestone();
+  Milestone(const Milestone&) = delete;
+  Milestone& operator=(const Milestone&) = delete;
+
+  void put(const Stream& stream) const;
+  void wait() const;
 
  private:
   cudaEvent_t event_ = nullptr;

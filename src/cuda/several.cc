@@ -37,10 +37,23 @@ class SeveralTrainers final : public Trainer {
       if (!jobs.empty()) parts_[i]->train(jobs);
     });
   }
+  void begin(std::span<TrainJob> cohort) override {
+    jobs_ = cohort.size();
+    threads_.for_each(parts_.size(), [&](std::size_t i) {
+      const std::span<TrainJob> jobs = piece(cohort, i, parts_.size());
+      if (!jobs.empty()) parts_[i]->begin(jobs);
+    });
+  }
+  void await(std::size_t job) override {
+    std::size_t part = 0;
+    while (job >= jobs_ * (part + 1) / parts_.size()) ++part;
+    parts_[part]->await(job - jobs_ * part / parts_.size());
+  }
 
  private:
   std::vector<std::unique_ptr<Trainer>> parts_;
   Workers threads_;
+  std::size_t jobs_ = 0;  // Of the cohort under way.
 };
 
 class SeveralEvaluators final : public Evaluator {

@@ -1,5 +1,6 @@
-// Training and evaluating many nodes at once on our own kernels. A cohort larger than what fits
-// goes through in chunks, two of them in flight: while one computes, the other's rows travel.
+// Training and evaluating many nodes at once on our own kernels. A cohort goes through in chunks,
+// up to four of them in flight, the earlier before the later: while some compute, the rows of
+// others travel, and whoever began the cohort goes on with those that are back.
 //
 // Which samples a node draws is what the CPU trainer draws too; results agree up to rounding.
 #pragma once

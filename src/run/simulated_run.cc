@@ -53,7 +53,7 @@ SimulatedRun::SimulatedRun(Plan plan, unsigned threads, Ranks* ranks)
 SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads, Ranks* ranks)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
   require_samples(plan_, lesson_);
-  measure(lesson_, *time_);
+  measure(lesson_, *time_, threads);
   simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks, lesson_.partition);
   divide_evaluation(lesson_, simulation_->blocks());
   log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
