@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # Runs the experiments behind docs/results.md and prints their table: scripts/results.sh SET [DEVICE] [DIR]
 #
-#   jwins      CIFAR-10, 96 nodes, 1,200 rounds, seven sharings: JWINS's setting and its ablations
-#   few-bytes  the same setting with ever less told, told late, or averaged exactly now and then
-#   budgets    JWINS and CHOCO-SGD at 10% and 20%
-#   async      CIFAR-10, 60 nodes, 90 s of virtual time, half of them stragglers: DivShare's setting
-#   no-stragglers   the same for three of them, without stragglers
-#   half-sent  DivShare with everything under way at once, losing or finishing what is half sent after a round
-#   mosaic     DivShare's setting with pieces and whole models, in rounds and without
-#   movielens  MovieLens, 60 nodes, 510 s of virtual time, half of them stragglers
-#   movielens-no-stragglers   the same without
-#   jwins-movielens   MovieLens, 96 nodes, 1,000 rounds, three sharings: JWINS's setting
+#   jwins, few-bytes, budgets, long, partitions, graphs, scale, codecs
+#              CIFAR-10, 96 nodes, two label shards each: JWINS's setting with its sharings and ablations; ever less told, told late, or averaged
+#              exactly now and then; JWINS and CHOCO-SGD at equal bytes, with a search of the latter's step; until random sampling is
+#              where JWINS is; other partitions; graphs that change; up to 384 nodes; the same shares by six codecs
+#   jwins-movielens, jwins-femnist, jwins-celeba, jwins-shakespeare
+#              JWINS's other datasets, three sharings each
+#   async, no-stragglers, half-sent, mosaic, fanout, fraction, round, slowdown, stragglers, regions
+#              CIFAR-10, 60 nodes, 90 s of virtual time, half of them stragglers: DivShare's setting and what varies in it, with its rivals
+#   movielens, movielens-no-stragglers
+#              MovieLens, 60 nodes, 510 s of virtual time, with stragglers and without
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
-# DEVICE is cuda or cpu (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes three runs of each. On an H200 a run of `jwins` takes
-# one minute and one of `async` two; on two CPU cores forty minutes and two hours.
+# DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes three runs of each,
+# ONLY=a,b runs some cells of a set (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time. On an H200 a run of `jwins` takes half a minute
+# and so does one of `async`; on two CPU cores forty minutes and two hours.
 # A run that is already there is kept, one that was cut short goes on where it stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,25 +26,30 @@ readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 # A sweep's file, the cells of it, and the target to reach.
 case $set in
   jwins) line=(jwins/cifar10_sharings full,random,jwins_planes,jwins_int8,no_wavelet,no_accumulation,no_cutoff 40%) ;;
-  few-bytes) line=(jwins/cifar10_few_bytes "" 40%) ;;
-  budgets) line=(jwins/cifar10_budgets "" 30%) ;;
-  mosaic) line=(divshare/cifar10_mosaic "" 60%) ;;
+  few-bytes | budgets | graphs | partitions | scale | codecs) line=("jwins/cifar10_${set//-/_}" "" 40%) ;;
+  long) line=(jwins/cifar10_long "" 40.1%) ;;
+  jwins-movielens) line=(jwins/movielens "" loss=1.5) ;;
+  jwins-femnist) line=(jwins/femnist "" 80%) ;;
+  jwins-celeba) line=(jwins/celeba "" 75%) ;;
+  jwins-shakespeare) line=(jwins/shakespeare "" 30%) ;;
   async) line=(divshare/cifar10_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter 60%) ;;
   no-stragglers) line=(divshare/cifar10_stragglers stragglers=0 60%) ;;
-  half-sent) line=(divshare/cifar10_half_sent half_sent=lost,half_sent=finished 60%) ;;
-  movielens) line=(divshare/movielens_rivals divshare,wavelet,adpsgd,adpsgd_pings,swift,swift_scatter loss=2) ;;
+  half-sent | mosaic | fanout | fraction | round | slowdown | stragglers | regions) line=("divshare/cifar10_${set//-/_}" "" 60%) ;;
+  movielens) line=(divshare/movielens_rivals "" loss=2) ;;
   movielens-no-stragglers)
     line=(divshare/movielens_rivals "" loss=2 --network=fifo:up=60Mbit/s,down=60Mbit/s,latency=1ms) ;;
-  jwins-movielens) line=(jwins/movielens "" loss=1.5) ;;
   laptop) line=(fashion_rivals divshare,divshare_wavelet,adpsgd,adpsgd_pings,swift,swift_scatter,dpsgd 60%) ;;
   *)
-    echo "results: choose one of jwins, few-bytes, budgets, async, no-stragglers, half-sent, mosaic, movielens, movielens-no-stragglers, jwins-movielens, laptop" >&2
+    echo "results: there is no set '$set'. Known: jwins, few-bytes, budgets, long, partitions, graphs, scale, codecs, jwins-movielens, jwins-femnist," \
+      "jwins-celeba, jwins-shakespeare, async, no-stragglers, half-sent, mosaic, fanout, fraction, round, slowdown, stragglers, regions, movielens," \
+      "movielens-no-stragglers, laptop." >&2
     exit 2 ;;
 esac
 
-if [[ $set =~ ^(jwins|few-bytes|budgets|async|no-stragglers|half-sent|mosaic)$ && ! -e data/cifar-10-batches-bin/test_batch.bin ]]; then
+if [[ ${line[0]} == *cifar10* && ! -e data/cifar-10-batches-bin/test_batch.bin ]]; then
   echo "results: CIFAR-10 is not in data/cifar-10-batches-bin; scripts/get_data.sh cifar10 fetches it" >&2
   exit 2
 fi
-exec "$tessera" sweep "experiments/${line[0]}.toml" ${line[1]:+--only="${line[1]}"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
-  ${SEEDS:+--seeds="$SEEDS"} --checkpoint-every=50 "${line[@]:3}"
+readonly only=${ONLY:-${line[1]}}
+exec "$tessera" sweep "experiments/${line[0]}.toml" ${only:+--only="$only"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
+  ${SEEDS:+--seeds="$SEEDS"} ${JOBS:+--jobs="$JOBS"} "${line[@]:3}"

@@ -15,8 +15,12 @@ struct Workers::Job {
   std::exception_ptr failure{};
 };
 
+unsigned threads_or_one_per_core(unsigned threads) {
+  return threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
 Workers::Workers(unsigned threads) {
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  threads = threads_or_one_per_core(threads);
   try {
     for (unsigned worker = 1; worker < threads; ++worker)
       pool_.emplace_back([this, worker] { work(worker); });

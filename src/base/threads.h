@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+// What a number of threads means: 0 takes one per core.
+unsigned threads_or_one_per_core(unsigned threads);
+
 class Workers {
  public:
   // `threads` counts the caller too: 1 runs everything on the caller's thread, 0 takes one per

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/sim_progress.h"
 #include "cli/together.h"
+#include "node/device_failed.h"
 #include "report/checkpoint_file.h"
 #include "run/longer.h"
 #include "run/made.h"
@@ -38,6 +39,10 @@ void print_ending(const Summary& summary, const std::filesystem::path& out) {
       summary.took.all, summary.took.all - summary.took.loop, summary.took.loop,
       100 * summary.took.training / loop, 100 * summary.took.evaluating / loop,
       100 * (1 - (summary.took.training + summary.took.evaluating) / loop));
+  if (const WallSeconds& took = summary.took; took.gpus > 0)
+    print_out("{} busy for {:.1f} s, {:.0f}% of the rounds' time\n",
+              took.gpus == 1 ? std::string("the GPU was") : fmt::format("{} GPUs were", took.gpus),
+              took.gpu_busy, 100 * took.gpu_busy / (loop * took.gpus));
   if (last.hostile > 0)
     print_out("figures are of {} honest nodes; {} are hostile\n", summary.nodes - last.hostile,
               last.hostile);
@@ -203,12 +208,35 @@ std::optional<int> carry_out(SimulatedRun& run, RunFolder* folder, const SimOpti
   });
   begin_or_resume(run, folder, options, before);
   progress.begins_at(run.simulation());
-  const std::optional<int> stopped = run_to_end(run, folder, options);
+  std::optional<int> stopped;
+  try {
+    stopped = run_to_end(run, folder, options);
+  } catch (const std::exception&) {
+    progress.end();  // What went wrong stands on a line of its own.
+    throw;
+  }
   progress.end();
   if (stopped)
     print_err("stopped after round {}; the same command with --resume continues it\n",
               run.simulation().rounds_done());
   return stopped;
+}
+
+// What was typed, such that it goes on with what it has done.
+std::string command_to_resume(std::string command) {
+  constexpr std::string_view kOverwrite = " --overwrite", kResume = " --resume";
+  if (command.empty()) return "the same command with --resume";
+  if (const std::size_t at = command.find(kOverwrite); at != command.npos)
+    command.erase(at, kOverwrite.size());
+  if (command.find(kResume) == command.npos) command += kResume;
+  return command;
+}
+
+std::string how_to_go_on(const std::filesystem::path& out, const std::string& command) {
+  const auto saved = checkpoints_in(out / "checkpoint");
+  if (saved.empty()) return "there was no checkpoint yet: begin anew with --overwrite";
+  return fmt::format("the run can go on after round {}: {}", saved.front().first,
+                     command_to_resume(command));
 }
 
 // What is known before data is loaded.
@@ -288,7 +316,7 @@ Simulated simulate(const Experiment& experiment, const std::filesystem::path& ou
   std::optional<SimulatedRun> run;
   std::optional<RunFolder> folder;
   together(options.ranks, [&] {
-    run.emplace(plan, options.threads, options.ranks);
+    run.emplace(plan, options.make_lesson(plan, options.threads), options.threads, options.ranks);
     if (options.save_models) (void)chosen_exporters(run->lesson(), options.formats);
     // Not before: until here there is nothing to save, and Ctrl-C may simply end the program.
     listen_for({SIGINT, SIGTERM, SIGHUP, SIGUSR1}, SecondSignal::kEndsAtOnce);
@@ -298,8 +326,12 @@ Simulated simulate(const Experiment& experiment, const std::filesystem::path& ou
   if (!options.quiet) announce(plan, *run, out, options);
   const Stopwatch loop;
   RunFolder* const written = folder ? &*folder : nullptr;
-  if (const auto stopped = carry_out(*run, written, options, prepared.before))
-    return {{}, *stopped};
+  try {
+    if (const auto stopped = carry_out(*run, written, options, prepared.before))
+      return {{}, *stopped};
+  } catch (const DeviceFailed& failed) {
+    throw DeviceFailed(fmt::format("{}; {}", failed.what(), how_to_go_on(out, options.command)));
+  }
   if (options.save_models) run->export_models(out / "models", options.formats);
   Summary summary = run->summary();
   summary.took.all = watch.seconds();

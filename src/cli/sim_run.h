@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,8 @@
 #include "report/metrics.h"
 #include "report/run_folder.h"
 #include "run/experiment.h"
+#include "run/lesson.h"
+#include "run/plan.h"
 #include "sim/ranks.h"
 
 namespace tessera {
@@ -22,12 +25,15 @@ struct SimOptions {
   std::string formats{};   // Of the final models, as in "safetensors,npz".
   std::string command{};   // What was typed.
   Ranks* ranks = nullptr;  // None: this process alone.
+  // With how many threads; another one for a trainer and an evaluator of one's own.
+  std::function<Learning(const Plan&, unsigned)> make_lesson = tessera::make_lesson;
   bool writes() const { return !ranks || ranks->mine() == 0; }
 };
 
 // Its summary.json; nothing where a signal stopped it, with a checkpoint written. With several
 // ranks, all of them do this together, and the first alone writes and speaks. Throws
-// std::invalid_argument for a wrong line and std::runtime_error where it cannot go on.
+// std::invalid_argument for a wrong line and std::runtime_error where it cannot go on; where a
+// device failed, its words say how the run can.
 struct Simulated {
   std::optional<std::string> summary{};
   int exit_code = 0;

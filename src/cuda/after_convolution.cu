@@ -79,6 +79,29 @@ __device__ void largest(const float (&x)[kPixels], bool relu, float& out, unsign
   }
 }
 
+// The largest of a block's non-negative numbers, whose bits have the same order. A block may have any
+// number of threads.
+class BlockMax {
+ public:
+  __device__ explicit BlockMax(unsigned* shared) : shared_(shared) {
+    if (threadIdx.x == 0) *shared_ = 0;
+    __syncthreads();
+  }
+  __device__ void look(float4 x) {
+    own_ = fmaxf(own_, fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
+  }
+  __device__ void store(float* to) {
+    const unsigned of_warp = __reduce_max_sync(__activemask(), __float_as_uint(own_));
+    if (threadIdx.x % 32 == 0) atomicMax(shared_, of_warp);
+    __syncthreads();
+    if (threadIdx.x == 0) *to = __uint_as_float(*shared_);
+  }
+
+ private:
+  unsigned* shared_;
+  float own_ = 0;
+};
+
 template <bool kPool, int kHeld>
 __global__ void __launch_bounds__(kThreadsMax)
     after_kernel(const AfterShape shape, AfterMemory memory, const float* parameters,
@@ -98,6 +121,8 @@ __global__ void __launch_bounds__(kThreadsMax)
     scale = quad_at(own + gamma, place) * of_groups(block.second, place, in_group);
     shift = quad_at(own + beta, place) - of_groups(block.first, place, in_group) * scale;
   }
+  __shared__ unsigned largest_bits;
+  BlockMax largest_out(&largest_bits);
   const std::size_t first = image * windows.count * shape.channels;
   windows.for_each([&](int window, const float4(&x)[Windows<kPool, kHeld>::kPixels]) {
     float4 out;
@@ -112,7 +137,9 @@ __global__ void __launch_bounds__(kThreadsMax)
         first + static_cast<std::size_t>(window) * shape.channels + place.channel;
     *reinterpret_cast<float4*>(memory.out + to) = out;
     if (training) *reinterpret_cast<uchar4*>(memory.winner + to) = winner;
+    largest_out.look(out);
   });
+  if (memory.maxima) largest_out.store(memory.maxima + image);
 }
 
 // What a window's result sends back: to which pixel, and how much.
@@ -189,6 +216,8 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
     along = float4{0, 0, 0, 0} - r * r * of_groups(block.second, place, in_group);
     constant = float4{0, 0, 0, 0} - r * of_groups(block.first, place, in_group) - along * mean;
   }
+  __shared__ unsigned largest_bits;
+  BlockMax largest_dx(&largest_bits);
   float4 sum[1] = {};
   windows.for_each([&](int window, float4(&x)[Windows<kPool, 0>::kPixels]) {
     const SentBack back = sent(window);
@@ -197,13 +226,18 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
         part(x[i], c) =
             fmaf(part(slope, c), back.to(i, c),
                  shape.groups > 0 ? fmaf(part(along, c), part(x[i], c), part(constant, c)) : 0);
-    for (int i = 0; i < windows.kPixels; ++i) sum[0] = sum[0] + x[i];
+    for (int i = 0; i < windows.kPixels; ++i) {
+      sum[0] = sum[0] + x[i];
+      largest_dx.look(x[i]);
+    }
     windows.store(window, x);
   });
   windows.for_rest([&](float4& x) {
     x = shape.groups > 0 ? along * x + constant : float4{0, 0, 0, 0};
     sum[0] = sum[0] + x;
+    largest_dx.look(x);
   });
+  if (memory.d_maxima) largest_dx.store(memory.d_maxima + image);
   sum_over_block(sum, place, block.scratch, block.channels);
   for (int c = threadIdx.x; c < shape.channels; c += blockDim.x)
     gradients.bias[image * shape.channels + c] = block.channels[c];

@@ -2,21 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <string>
+
 #include "cuda/layer.h"
-#include "cuda/runtime.h"
-#include "cuda/trainer.h"
+#include "cuda/several.h"
 
 namespace tessera {
 namespace {
 
 void learn_on_gpu(const Model& model, const LearningOptions& options, Learning& learning) {
   require_images_to_augment(options.training.augment, model.task);
-  cuda::use_gpu(options.device.index);
-  learning.trainer = cuda::make_trainer(stacked_trainer_parts(model, options, learning));
-  learning.evaluator = cuda::make_evaluator(stacked_evaluator_parts(model, options, learning));
+  const auto gpus = std::make_shared<const cuda::Gpus>(options.device);
+  learning.trainer = gpus->trainer(stacked_trainer_parts(model, options, learning));
+  learning.evaluator = gpus->evaluator(stacked_evaluator_parts(model, options, learning));
+  learning.gpu_use = [gpus] { return gpus->use(); };
+  const unsigned count = gpus->use().gpus;
   learning.description =
       describe(model.name, model.dimension(),
-               fmt::format("stacked on the GPU, {}", to_string(options.device.precision)));
+               fmt::format("stacked on {}, {}",
+                           count == 1 ? std::string("the GPU") : fmt::format("{} GPUs", count),
+                           to_string(options.device.precision)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A convolution with what follows it. Its result x, and later the gradient dx, take the same
 // memory.
 #include "cuda/layers.h"
+#include "cuda/pairs.h"
 
 namespace tessera::cuda {
 namespace {
@@ -48,14 +49,27 @@ class CudaConvBlock final : public CudaLayer {
   }
 
   void forward(const Pass& pass, const Rows& in) override {
-    convolve(pass, shape_, in, weights_, bias_, memory_.x);
+    if (by_pairs_ && shape_.by_rows() && in.pixel_pairs) {
+      split_first_weights(pass, shape_, weights_, weight_pairs_);
+      convolve_first(pass, shape_, pixel_pairs(in, shape_.inputs), weight_pairs_, bias_, memory_.x);
+    } else if (splits(in)) {
+      split_weights(pass, shape_, weights_, weight_pairs_);
+      split_images(pass, in, shape_.inputs, maxima_, in_pairs_);
+      convolve_pairs(pass, shape_, in_pairs_, weight_pairs_, bias_, memory_.x);
+    } else {
+      convolve(pass, shape_, in, weights_, bias_, memory_.x);
+    }
     after_convolution(pass, after_, memory_, gamma_, beta_);
   }
 
   void backward(const Pass& pass, const Rows& in, float* d_in) override {
     after_convolution_gradient(pass, after_, memory_, gamma_, d_out(), sums_);
+    if (splits(in)) return gradients_by_pairs(pass, d_in);
     if (d_in) convolve_inputs(pass, shape_, memory_.x, weights_, d_in);
-    convolve_weights(pass, shape_, in, memory_.x, d_weights_);
+    if (by_pairs_ && in.pixel_pairs)
+      convolve_first_weights(pass, shape_, pixel_pairs(in, shape_.inputs), d_x(), d_weights_);
+    else
+      convolve_weights(pass, shape_, in, memory_.x, d_weights_);
   }
 
  private:
@@ -83,6 +97,39 @@ class CudaConvBlock final : public CudaLayer {
     if (layout.training) memory_.winner = layout.rows<std::uint8_t>(width);
     if (after_.groups > 0)
       memory_.moments = layout.rows<float>(2 * static_cast<std::size_t>(after_.groups));
+    if (takes_pairs(layout.precision)) take_pairs(layout);
+  }
+  void take_pairs(const Layout& layout) {
+    memory_.maxima = layout.rows<float>(1);
+    know_maxima(memory_.maxima);
+    if (layout.training) memory_.d_maxima = layout.rows<float>(1);
+    by_pairs_ = !shape_.by_rows() || first_pairs_fit(shape_);
+    if (!by_pairs_) return;
+    const bool first = shape_.by_rows();
+    const std::size_t of_node = first ? first_weights_size(shape_)
+                                      : static_cast<std::size_t>(shape_.rows()) * shape_.outputs;
+    weight_pairs_ = {layout.memory.take<float>(layout.nodes * of_node),
+                     layout.memory.take<float>(layout.nodes)};
+    if (first) return;
+    const auto pixels = static_cast<std::size_t>(shape_.height) * shape_.width;
+    in_pairs_ = {layout.rows<float>(pixels * shape_.inputs), layout.rows<float>(1)};
+    maxima_ = layout.rows<float>(1);
+    if (layout.training) d_unit_ = layout.rows<float>(1);
+  }
+  Rows d_x() const {
+    return {.data = memory_.x,
+            .width = static_cast<std::size_t>(after_.height) * after_.width * shape_.outputs,
+            .maxima = memory_.d_maxima};
+  }
+  // Samples that are chosen out of a dataset are not split: it has them as pairs, or they stay
+  // floats.
+  bool splits(const Rows& in) const { return by_pairs_ && !shape_.by_rows() && !in.chosen; }
+  // The gradient dx becomes pairs where it lies.
+  void gradients_by_pairs(const Pass& pass, float* d_in) const {
+    const Pairs d_out{memory_.x, d_unit_};
+    split_images(pass, d_x(), shape_.outputs, nullptr, d_out);
+    if (d_in) convolve_inputs_pairs(pass, shape_, d_out, weight_pairs_, d_in);
+    convolve_weights_pairs(pass, shape_, in_pairs_, d_out, d_weights_);
   }
 
   ConvShape shape_;
@@ -90,6 +137,9 @@ class CudaConvBlock final : public CudaLayer {
   AfterMemory memory_;
   AfterGradients sums_;
   float* d_weights_ = nullptr;
+  bool by_pairs_ = false;
+  Pairs weight_pairs_, in_pairs_;
+  float *maxima_ = nullptr, *d_unit_ = nullptr;
   std::size_t weights_ = 0, bias_ = 0, gamma_ = 0, beta_ = 0;  // In working order.
 };
 

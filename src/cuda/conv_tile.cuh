@@ -53,7 +53,7 @@ inline ConvTile make_tile(ConvTile tile, int pixels_max, int batch) {
   tile.rows = (tile.out_height + tile.tiles - 1) / tile.tiles;
   return tile;
 }
-inline int tiles_of(const ConvTile& tile, int batch) {
+__host__ __device__ inline int tiles_of(const ConvTile& tile, int batch) {
   return (batch + tile.images - 1) / tile.images * tile.tiles;
 }
 
@@ -76,7 +76,7 @@ __device__ inline void load_tile_row(const ConvTile& tile, const float* from, bo
     }
     return;
   }
-  const int shift = tile.chunk == 32 ? 3 : 2, quads = tile.in_columns() << shift;
+  const int shift = tile.chunk == 32 ? 3 : tile.chunk == 16 ? 2 : 0, quads = tile.in_columns() << shift;
   for (int i = lane; i < quads; i += 32) {
     const int column = i >> shift, quad = i & ((1 << shift) - 1), x = column - pad;
     const bool inside = there && x >= 0 && x < tile.width * tile.spread &&

@@ -7,75 +7,11 @@
 // 2 t + 1, which lie side by side in the image; the pitches keep a warp's reads in different banks.
 #include <algorithm>
 
-#include "cuda/conv_tile.cuh"
+#include "cuda/conv_stage.cuh"
 #include "cuda/launch.cuh"
 
 namespace tessera::cuda {
 namespace {
-
-constexpr int kThreads = 128, kWarps = kThreads / 32, kStages = 3;
-constexpr int kRowsPixels = 512;  // Of a tile by rows.
-
-struct ConvolveArgs {
-  ConvTile tile;
-  Rows in;
-  const float* weights;  // Of node 0: [segments * length][outputs].
-  const float* bias;     // Null for a gradient.
-  float* out;
-  std::size_t dimension;
-  int batch;
-  int segments, length;  // Of a chunk of channels.
-  int weight_rows;       // From segment to segment.
-  int outputs;           // Channels of the weights' rows.
-  int columns;           // Channels of the result that a block makes: 16, 32 or 64.
-  int out_channels;
-};
-
-// Forward by taps or by rows of the kernel (ConvShape), or a gradient by taps.
-enum class Kind { kTaps, kRows, kGradient };
-
-// Weights of one segment in shared memory: [terms][columns], or turned for a gradient.
-template <Kind kKind>
-struct Stage {
-  static constexpr bool kTurned = kKind == Kind::kGradient;
-  static __host__ __device__ int pitch(const ConvolveArgs& a) {
-    return kTurned ? a.length + 8 : a.columns + 4;
-  }
-  static __host__ __device__ int floats(const ConvolveArgs& a) {
-    return (kTurned ? a.columns : a.length) * pitch(a);
-  }
-
-  // What a thread copies: four floats here, and as many some rows below, again and again.
-  const float* from;
-  int to, rows_below, from_step, to_step, down;
-
-  __device__ Stage(const ConvolveArgs& a) : down(kTurned ? a.columns : a.length) {
-    const int across = kTurned ? a.length : a.columns;
-    const int shift = across == 64 ? 4 : across == 32 ? 3 : 2;
-    const int row = threadIdx.x >> shift, quad = threadIdx.x & ((1 << shift) - 1);
-    const int first_row = kTurned ? blockIdx.z * a.columns : 0;
-    const int first_column = kTurned ? 0 : blockIdx.z * a.columns;
-    from = a.weights + blockIdx.y * a.dimension + (first_row + row) * a.outputs + first_column +
-           4 * quad;
-    to = row * pitch(a) + 4 * quad;
-    rows_below = kThreads >> shift;
-    from_step = rows_below * a.outputs;
-    to_step = rows_below * pitch(a);
-    down -= row;
-  }
-  // A gradient takes the taps in reverse, and its terms are the weights' columns.
-  __device__ void load(const ConvolveArgs& a, int chunk, int segment, float* stage) const {
-    const int rows = kTurned ? (a.segments - 1 - segment) * a.weight_rows
-                             : segment * a.weight_rows + chunk * a.length;
-    const float* source = from + rows * a.outputs + (kTurned ? chunk * a.length : 0);
-    float* target = stage + to;
-    for (int row = 0; row < down; row += rows_below) {
-      copy16(target, source, true);
-      source += from_step;
-      target += to_step;
-    }
-  }
-};
 
 __device__ inline float2 pair_at(const float* at) {
   return *reinterpret_cast<const float2*>(at);
@@ -131,60 +67,6 @@ __device__ void add_segment(const ConvolveArgs& a, const float* image, const int
   }
 }
 
-template <int kColumns>
-__device__ void store(const ConvolveArgs& a, const TilePlace& place, int first_pixel,
-                      int first_column, const WarpSums<2, kColumns>& sums) {
-  const Lane lane;
-  const int per_image = a.tile.rows * a.tile.out_width;
-  for (int i = 0; i < 2; ++i)
-    for (int half = 0; half < 2; ++half) {
-      const int pixel = first_pixel + 16 * i + 8 * half + lane.g;
-      const int image = place.image + pixel / per_image;
-      const int y = place.y + pixel % per_image / a.tile.out_width;
-      if (pixel >= a.tile.pixels() || image >= a.batch || y >= a.tile.out_height) continue;
-      const int x = pixel % a.tile.out_width;
-      const std::size_t row =
-          (static_cast<std::size_t>(blockIdx.y) * a.batch + image) * a.tile.out_height + y;
-      float* const to = a.out + (row * a.tile.out_width + x) * a.out_channels + first_column;
-      for (int j = 0; j < kColumns; ++j) {
-        const int column = 8 * j + 2 * lane.t;
-        float2 pair = {sums.at[i][j][2 * half], sums.at[i][j][2 * half + 1]};
-        if (a.bias) {
-          const float* const bias = a.bias + blockIdx.y * a.dimension + first_column + column;
-          pair.x += bias[0];
-          pair.y += bias[1];
-        }
-        *reinterpret_cast<float2*>(to + column) = pair;
-      }
-    }
-}
-
-// Goes over the segments of all chunks: which one, where its taps begin in the tile, and its slot
-// in the ring. Division takes longer than what is done with a segment's terms.
-struct SegmentWalk {
-  int chunk = 0, segment = 0, offset = 0, slot = 0;
-  __device__ explicit SegmentWalk(const ConvolveArgs& a)
-      : segments_(a.segments),
-        kernel_(a.tile.kernel),
-        pitch_(a.tile.pitch),
-        rest_of_row_((a.tile.in_columns() - a.tile.kernel) * a.tile.pitch) {}
-  __device__ void next() {
-    slot = slot == kStages - 1 ? 0 : slot + 1;
-    offset += pitch_;
-    if (++column_ == kernel_) {
-      column_ = 0;
-      offset += rest_of_row_;
-    }
-    if (++segment == segments_) {
-      segment = offset = column_ = 0;
-      ++chunk;
-    }
-  }
-
- private:
-  int segments_, kernel_, pitch_, rest_of_row_, column_ = 0;
-};
-
 template <Precision kPrecision, int kColumns, Kind kKind>
 __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArgs a) {
   extern __shared__ float4 shared[];
@@ -226,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArg
         a, image + now.offset, pixels, ring + now.slot * stage_floats + first_column * from_column,
         sums);
   }
-  store<kColumns>(a, place, first_pixel, blockIdx.z * a.columns + first_column, sums);
+  store<2, kColumns>(a, place, first_pixel, blockIdx.z * a.columns + first_column, sums);
 }
 
 // By rows a segment is short and there are few: all weights are loaded at once, and a block goes
@@ -258,7 +140,7 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_rows_kernel(const Convol
       add_segment<kPrecision, kColumns, Kind::kRows>(
           a, image + a.tile.segment_offset(number), pixels,
           segments + number * stage_floats + first_column, sums);
-    store<kColumns>(a, place, first, blockIdx.z * a.columns + first_column, sums);
+    store<2, kColumns>(a, place, first, blockIdx.z * a.columns + first_column, sums);
   }
 }
 
@@ -281,7 +163,7 @@ template <Kind kKind>
 void start(const Pass& pass, ConvolveArgs a) {
   a.columns = a.out_channels % 64 == 0 ? 64 : a.out_channels % 32 == 0 ? 32 : 16;
   a.batch = pass.batch;
-  a.dimension = pass.dimension;
+  a.dimension = a.bias_stride = pass.dimension;
   const int warps_across = a.columns == 64 ? 2 : 1;
   const int pixels = kKind == Kind::kRows ? kRowsPixels : 32 * kWarps / warps_across;
   a.tile = make_tile(a.tile, pixels, pass.batch);
@@ -289,6 +171,7 @@ void start(const Pass& pass, ConvolveArgs a) {
     case Precision::kFp32:
       return start<Precision::kFp32, kKind>(pass, a);
     case Precision::k3xTf32:
+    case Precision::k3xF16:
       return start<Precision::k3xTf32, kKind>(pass, a);
     case Precision::kTf32:
       return start<Precision::kTf32, kKind>(pass, a);

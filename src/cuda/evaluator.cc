@@ -22,8 +22,11 @@ struct Lists {
 
 class CudaEvaluator final : public Evaluator {
  public:
-  explicit CudaEvaluator(StackedEvaluatorParts parts)
-      : parts_(std::move(parts)), data_(*parts_.test, parts_.model.task) {}
+  CudaEvaluator(StackedEvaluatorParts parts, InCommon in_common)
+      : parts_(std::move(parts)),
+        in_common_(std::move(in_common)),
+        data_(*in_common_.data),
+        workers_(in_common_.threads) {}
 
   std::vector<Score> evaluate(std::span<const NodeId> nodes,
                               std::span<const std::span<const float>> models) override {
@@ -33,7 +36,17 @@ class CudaEvaluator final : public Evaluator {
     const std::size_t chunk = chunk_for(nodes.size());
     for (std::size_t start = 0; start < nodes.size(); start += chunk) {
       const std::size_t count = std::min(chunk, nodes.size() - start);
-      evaluate_chunk(nodes.subspan(start, count), models.subspan(start, count), scores);
+      try {
+        evaluate_chunk(nodes.subspan(start, count), models.subspan(start, count), scores);
+      } catch (const OutOfMemory&) {
+        const Need least{.what = "evaluating",
+                         .model = parts_.model.name,
+                         .nodes = count,
+                         .bytes_each = bytes_of(kBatchMin)};
+        const std::uint64_t left = gpu_memory().free_bytes;
+        if (count * least.bytes_each > left) refuse_for_room(least, left);
+        throw;  // Smaller batches would fit: memory= says more than there is.
+      }
     }
     return scores;
   }
@@ -49,7 +62,7 @@ class CudaEvaluator final : public Evaluator {
     return parts_.node_samples[node];
   }
   std::size_t bytes_of(std::size_t batch) const {
-    return CudaNet::bytes_for(parts_.model, {1, batch, false}) +
+    return CudaNet::bytes_for(parts_.model, {1, batch, false, parts_.device.precision}) +
            2 * parts_.model.dimension() * sizeof(float);
   }
   std::size_t chunk_for(std::size_t nodes) const;
@@ -61,8 +74,10 @@ class CudaEvaluator final : public Evaluator {
   void add_batches(CudaNet& net, std::size_t nodes, std::size_t batch, const Lists& lists);
 
   StackedEvaluatorParts parts_;
-  ResidentData data_;
-  Workers workers_{0};
+  InCommon in_common_;
+  const ResidentData& data_;
+  Workers workers_;
+  Stretch computing_;
   Stream stream_;
   HostArray<float> host_rows_;
   DeviceArray<float> rows_, working_;
@@ -119,7 +134,7 @@ void CudaEvaluator::evaluate_chunk(std::span<const NodeId> nodes,
   std::size_t longest = 0;
   for (const NodeId node : nodes) longest = std::max(longest, samples_of(node).size());
   const std::size_t batch = batch_for(nodes.size(), longest);
-  CudaNet net(parts_.model, {nodes.size(), batch, false});
+  CudaNet net(parts_.model, {nodes.size(), batch, false, parts_.device.precision});
   load_models(models, net);
   const Lists lists = lists_for(nodes, batch, longest);
   samples_.fit(lists.samples.size());
@@ -129,10 +144,13 @@ void CudaEvaluator::evaluate_chunk(std::span<const NodeId> nodes,
                  lists.samples.size() * sizeof(lists.samples[0]));
   stream_.upload(counted_.data(), lists.counted.data(), lists.counted.size());
   stream_.clear(sums_.data(), 3 * nodes.size() * sizeof(double));
+  computing_.begin.record(stream_);
   add_batches(net, nodes.size(), batch, lists);
+  computing_.end.record(stream_);
   std::vector<double> sums(3 * nodes.size());
   stream_.download(sums.data(), sums_.data(), sums.size() * sizeof(double));
   stream_.wait();
+  in_common_.clock->add(computing_);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const ScoreSum sum{sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]};
     scores.push_back(sum.score(parts_.model.task));
@@ -164,8 +182,8 @@ void CudaEvaluator::add_batches(CudaNet& net, std::size_t nodes, std::size_t bat
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_evaluator(StackedEvaluatorParts parts) {
-  return std::make_unique<CudaEvaluator>(std::move(parts));
+std::unique_ptr<Evaluator> make_evaluator(StackedEvaluatorParts parts, InCommon in_common) {
+  return std::make_unique<CudaEvaluator>(std::move(parts), std::move(in_common));
 }
 
 }  // namespace tessera::cuda

@@ -33,6 +33,10 @@ struct Rows {
   std::size_t width = 0;
   const std::uint32_t* chosen = nullptr;
   std::size_t chosen_stride = 0;
+  // Images as pairs of halves too, four floats to a pixel (pairs.h); null: there are none.
+  const float* pixel_pairs = nullptr;
+  float pixel_unit = 1;
+  const float* maxima = nullptr;  // The largest absolute number of every row; null: not known.
 
 #ifdef __CUDACC__
   __device__ const float* row(int node, int batch, int i) const {
@@ -83,6 +87,8 @@ struct AfterMemory {
   std::uint8_t* winner =
       nullptr;               // Which of the window's pixels it is; 4: none, ReLU made it zero.
   float* moments = nullptr;  // [image][group][2]: mean, and one over the deviation.
+  // The largest absolute number of every image, of what goes out and of dx; null: nobody asks.
+  float *maxima = nullptr, *d_maxima = nullptr;
 };
 void after_convolution(const Pass& pass, const AfterShape& shape, const AfterMemory& memory,
                        std::size_t gamma, std::size_t beta);

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "cuda/for_tests.h"
+#include "cuda/pairs.h"
 #include "learn/testing.h"
 
 namespace tessera::cuda {
@@ -95,11 +97,54 @@ struct Convolutions {
   Numbers in, d_out, parameters;
 };
 
-struct ConvErrors {
-  double forward = 0, inputs = 0, weights = 0;
+// Memory for pairs of halves, with something else in it at first.
+struct PairMemory {
+  PairMemory(std::size_t size, std::size_t units) : numbers(size, 7), unit(units, 8) {}
+  Pairs pairs() const { return {numbers.device(), unit.device()}; }
+  Numbers numbers, unit;
 };
 
-double forward_error(const Convolutions& all, Precision precision) {
+constexpr std::size_t kImages = kNodes * kBatch;
+
+// Images, gradients and weights of convolutions as pairs.
+struct SplitConvolutions {
+  explicit SplitConvolutions(const Convolutions& all)
+      : in(all.in.host.size(), kImages),
+        d_out(all.d_out.host.size(), kImages),
+        weights(kNodes * std::max(all.dimension(), first_weights_size(all.shape)), kNodes),
+        pixels(all.in.host.size() / static_cast<std::size_t>(all.shape.inputs) * kPixelChannels, 1),
+        shape(all.shape) {
+    const Pass pass = all.pass(Precision::k3xF16);
+    if (shape.by_rows()) {
+      split_first_weights(pass, shape, 0, weights.pairs());
+      split_pixels({pixels.numbers.host.size() / kPixelChannels, shape.inputs, all.in.device(),
+                    pixels.numbers.device(), pixels.unit.device()});
+      return;
+    }
+    split_weights(pass, shape, 0, weights.pairs());
+    split_images(pass, all.rows(), shape.inputs, maxima.device(), in.pairs());
+    split_images(pass, d_rows(all), shape.outputs, nullptr, d_out.pairs());
+  }
+  Rows d_rows(const Convolutions& all) const {
+    const std::size_t width = all.d_out.host.size() / kImages;
+    std::fill(d_maxima.host.begin(), d_maxima.host.end(), 0.0f);
+    for (std::size_t i = 0; i < all.d_out.host.size(); ++i)
+      d_maxima.host[i / width] = std::max(d_maxima.host[i / width], std::abs(all.d_out.host[i]));
+    d_maxima.send();
+    return {.data = all.d_out.device(), .width = width, .maxima = d_maxima.device()};
+  }
+  PixelPairs pixel_rows() const {
+    return {{.data = pixels.numbers.device(), .width = pixels.numbers.host.size() / kImages},
+            pixels.unit.back()[0]};
+  }
+
+  PairMemory in, d_out, weights, pixels;
+  ConvShape shape;
+  Numbers maxima{kImages, 9};
+  mutable Numbers d_maxima{kImages, 9};
+};
+
+double forward_error(const Convolutions& all, Precision precision, bool by_pairs) {
   const ConvShape& shape = all.shape;
   Doubles wanted(all.d_out.host.size());
   const auto bias = static_cast<std::size_t>(shape.rows() * shape.outputs);
@@ -113,21 +158,37 @@ double forward_error(const Convolutions& all, Precision precision) {
     wanted[out] += double{all.in.host[in]} * double{all.parameters.host[weight]};
   });
   const Numbers out(wanted.size(), 4);
-  convolve(all.pass(precision), shape, all.rows(), 0, bias, out.device());
+  const Pass pass = all.pass(precision);
+  if (!by_pairs) {
+    convolve(pass, shape, all.rows(), 0, bias, out.device());
+    return error_of(out.back(), wanted);
+  }
+  const SplitConvolutions split(all);
+  if (shape.by_rows())
+    convolve_first(pass, shape, split.pixel_rows(), split.weights.pairs(), bias, out.device());
+  else
+    convolve_pairs(pass, shape, split.in.pairs(), split.weights.pairs(), bias, out.device());
   return error_of(out.back(), wanted);
 }
 
-double inputs_error(const Convolutions& all, Precision precision) {
+double inputs_error(const Convolutions& all, Precision precision, bool by_pairs) {
   Doubles wanted(all.in.host.size());
   all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
     wanted[in] += double{all.d_out.host[out]} * double{all.parameters.host[weight]};
   });
   const Numbers d_in(wanted.size(), 5);
-  convolve_inputs(all.pass(precision), all.shape, all.d_out.device(), 0, d_in.device());
+  const Pass pass = all.pass(precision);
+  if (by_pairs) {
+    const SplitConvolutions split(all);
+    convolve_inputs_pairs(pass, all.shape, split.d_out.pairs(), split.weights.pairs(),
+                          d_in.device());
+  } else {
+    convolve_inputs(pass, all.shape, all.d_out.device(), 0, d_in.device());
+  }
   return error_of(d_in.back(), wanted);
 }
 
-double weights_error(const Convolutions& all, Precision precision) {
+double weights_error(const Convolutions& all, Precision precision, bool by_pairs) {
   const auto size = static_cast<std::size_t>(all.shape.rows() * all.shape.outputs);
   Doubles wanted(kNodes * size);
   all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
@@ -136,8 +197,18 @@ double weights_error(const Convolutions& all, Precision precision) {
   });
   const auto parts = static_cast<std::size_t>(weight_parts(all.shape, kBatch));
   const Numbers d_weights(kNodes * parts * size, 6);
-  convolve_weights(all.pass(precision), all.shape, all.rows(), all.d_out.device(),
-                   d_weights.device());
+  const Pass pass = all.pass(precision);
+  if (!by_pairs) {
+    convolve_weights(pass, all.shape, all.rows(), all.d_out.device(), d_weights.device());
+  } else {
+    const SplitConvolutions split(all);
+    if (all.shape.by_rows())
+      convolve_first_weights(pass, all.shape, split.pixel_rows(), split.d_rows(all),
+                             d_weights.device());
+    else
+      convolve_weights_pairs(pass, all.shape, split.in.pairs(), split.d_out.pairs(),
+                             d_weights.device());
+  }
   const Vector got = d_weights.back();
   Vector sums(wanted.size());
   for (std::size_t i = 0; i < sums.size(); ++i)
@@ -157,37 +228,61 @@ std::string name_of(const ConvShape& s) {
                      s.outputs, s.kernel, s.stride);
 }
 
+// How each way of multiplying is asked for, and the largest error it may have.
+struct Way {
+  Precision precision;
+  bool by_pairs;
+  double error_max;
+};
+constexpr Way kWays[] = {{Precision::kFp32, false, 2e-6},
+                         {Precision::k3xTf32, false, 2e-6},
+                         {Precision::k3xF16, true, 2e-6},
+                         {Precision::kTf32, false, 1e-3},
+                         {Precision::kTf32, true, 1e-3}};
+
 TEST(CudaKernels, ConvolveAsPlainLoopsDo) {
   SKIP_WITHOUT_GPU();
   for (const ConvShape& shape : kShapes) {
-    SCOPED_TRACE(name_of(shape));
     const Convolutions all(shape);
-    for (const Precision precision : {Precision::kFp32, Precision::k3xTf32}) {
-      EXPECT_LT(forward_error(all, precision), 2e-6);
+    for (const auto& [precision, by_pairs, error_max] : kWays) {
+      SCOPED_TRACE(fmt::format("{} {}{}", name_of(shape), to_string(precision),
+                               by_pairs ? " by pairs" : ""));
+      EXPECT_LT(forward_error(all, precision, by_pairs), error_max);
+      EXPECT_LT(weights_error(all, precision, by_pairs), error_max);
       if (!shape.by_rows()) {
-        EXPECT_LT(inputs_error(all, precision), 2e-6);
+        EXPECT_LT(inputs_error(all, precision, by_pairs), error_max);
       }
-      EXPECT_LT(weights_error(all, precision), 2e-6);
     }
-    EXPECT_LT(forward_error(all, Precision::kTf32), 1e-3);
-    if (!shape.by_rows()) {
-      EXPECT_LT(inputs_error(all, Precision::kTf32), 1e-3);
-    }
-    EXPECT_LT(weights_error(all, Precision::kTf32), 1e-3);
   }
 }
 
-// The reason 3xtf32 is the default: against double precision it errs no more than plain float32.
-TEST(CudaKernels, ThreeTf32ProductsAreAsExactAsFloat32) {
+// The reason 3xf16 is the default: against double precision it errs no more than plain float32.
+TEST(CudaKernels, ThreeProductsAreAsExactAsFloat32) {
   SKIP_WITHOUT_GPU();
   for (const ConvShape& shape : {ConvShape{16, 16, 32, 32, 5}, ConvShape{8, 8, 32, 64, 5}}) {
     const Convolutions all(shape);
     for (const auto error : {forward_error, inputs_error, weights_error}) {
-      const double plain = error(all, Precision::kFp32), three = error(all, Precision::k3xTf32);
-      fmt::print("{}: fp32 {:.3g}, 3xtf32 {:.3g}, tf32 {:.3g}\n", name_of(shape), plain, three,
-                 error(all, Precision::kTf32));
+      const double plain = error(all, Precision::kFp32, false),
+                   three = error(all, Precision::k3xTf32, false),
+                   pairs = error(all, Precision::k3xF16, true);
+      fmt::print("{}: fp32 {:.3g}, 3xf16 {:.3g}, 3xtf32 {:.3g}, tf32 {:.3g}\n", name_of(shape),
+                 plain, pairs, three, error(all, Precision::kTf32, true));
       EXPECT_LE(three, plain) << name_of(shape);
+      EXPECT_LE(pairs, plain) << name_of(shape);
     }
+  }
+}
+
+// A node's scale follows from its largest number: gradients may be as small or large as floats are.
+TEST(CudaKernels, PairsKeepTheirAccuracyAtAnyScale) {
+  SKIP_WITHOUT_GPU();
+  for (const float scale : {1e-12f, 1e-6f, 1e4f, 1e9f}) {
+    SCOPED_TRACE(scale);
+    Convolutions all({16, 16, 32, 32, 5});
+    for (float& x : all.d_out.host) x *= scale;
+    all.d_out.send();
+    EXPECT_LT(inputs_error(all, Precision::k3xF16, true), 1e-6);
+    EXPECT_LT(weights_error(all, Precision::k3xF16, true), 1e-6);
   }
 }
 

@@ -10,10 +10,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, int threads, std::size_t s
             cudaStream_t stream, const Arguments&... arguments) {
   // More than this is given only to kernels that ask.
   constexpr std::size_t kUnasked = 48 * 1024;
-  if (shared_bytes > kUnasked)
-    require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            "a kernel's shared memory");
+  if (shared_bytes > kUnasked) allow_shared(reinterpret_cast<const void*>(kernel), shared_bytes);
   kernel<<<grid, threads, shared_bytes, stream>>>(arguments...);
   require(cudaGetLastError(), "starting a kernel");
 }

@@ -47,6 +47,7 @@ struct WorkingOrder {
 struct Layout {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
+  Precision precision = Precision::k3xTf32;
   bool sparse = false;  // NetSize's.
   Memory& memory;
   WorkingOrder& order;
@@ -75,6 +76,7 @@ class CudaLayer {
  protected:
   // Takes memory for what goes out.
   void put_out(const Layout& layout, std::size_t width);
+  void know_maxima(const float* maxima) { out_.maxima = maxima; }
   float* out_data() const { return const_cast<float*>(out_.data); }
 
  private:

@@ -1,6 +1,7 @@
 #include "cuda/optimizer_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::cuda {
 namespace {
@@ -15,27 +16,29 @@ std::size_t row_at(const RowPlace& place, std::size_t moment) {
 
 }  // namespace
 
-void OptimizerRows::fields(Archive& archive) {
-  for (NodeId id = 0; id < states_.size(); ++id) states_[id].fields(id, training_, archive);
+OptimizerRows::OptimizerRows(const TrainingOptions& training,
+                             std::shared_ptr<std::vector<OptimizerState>> states, std::size_t nodes)
+    : training_(training), states_(std::move(states)) {
+  states_->resize(nodes);
 }
 
-void OptimizerRows::put(const RowPlace& place, float* rows) {
-  OptimizerState& state = states_[place.node];
+void OptimizerRows::fields(Archive& archive) {
+  for (NodeId id = 0; id < states_->size(); ++id) (*states_)[id].fields(id, training_, archive);
+}
+
+void OptimizerRows::put(const RowPlace& place, float* rows, StepRates* rates) {
+  OptimizerState& state = (*states_)[place.node];
   state.fit(training_, place.dimension);
   std::copy(state.first.begin(), state.first.end(), rows + row_at(place, 0));
   std::copy(state.second.begin(), state.second.end(), rows + row_at(place, 1));
+  for (std::size_t step = 0; step < training_.steps; ++step)
+    rates[step * place.count + place.at] = step_rates(training_, state.steps++);
 }
 
 void OptimizerRows::take(const RowPlace& place, const float* rows) {
-  OptimizerState& state = states_[place.node];
+  OptimizerState& state = (*states_)[place.node];
   std::copy_n(rows + row_at(place, 0), state.first.size(), state.first.begin());
   std::copy_n(rows + row_at(place, 1), state.second.size(), state.second.begin());
-  state.steps += training_.steps;
-}
-
-void OptimizerRows::put_rates(const RowPlace& place, StepRates* rates) const {
-  for (std::size_t step = 0; step < training_.steps; ++step)
-    rates[step * place.count + place.at] = step_rates(training_, states_[place.node].steps + step);
 }
 
 Descent OptimizerRows::descent() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "base/archive.h"
@@ -20,16 +21,16 @@ struct RowPlace {
 
 class OptimizerRows {
  public:
-  OptimizerRows(const TrainingOptions& training, std::size_t nodes)
-      : training_(training), states_(nodes) {}
+  // `states` are filled up to as many as there are nodes; others may keep theirs there too.
+  OptimizerRows(const TrainingOptions& training,
+                std::shared_ptr<std::vector<OptimizerState>> states, std::size_t nodes);
 
   void fields(Archive& archive);
   std::size_t rows_of_node() const { return 1 + training_.moments(); }
-  // A node's moments into the rows and, when it has trained for a round, back.
-  void put(const RowPlace& place, float* rows);
+  // A node begins a round: its moments into the rows, and the numbers of its steps, [step][count].
+  void put(const RowPlace& place, float* rows, StepRates* rates);
+  // Its moments when it has trained.
   void take(const RowPlace& place, const float* rows);
-  // The numbers of its steps in the round to come, [step][count].
-  void put_rates(const RowPlace& place, StepRates* rates) const;
 
   // What is the same for all nodes.
   Descent descent() const;
@@ -40,7 +41,7 @@ class OptimizerRows {
 
  private:
   TrainingOptions training_;
-  std::vector<OptimizerState> states_;
+  std::shared_ptr<std::vector<OptimizerState>> states_;
 };
 
 }  // namespace tessera::cuda

@@ -91,7 +91,8 @@ TEST(CudaOptimizers, StepAsTheCpuDoes) {
     const DeviceArray<StepRates> device_rates = on_device(rates);
     const DeviceArray<double> squares(kNodes * rows.pieces.size());
     const DeviceArray<float> scales(kNodes);
-    Descent descent = OptimizerRows(training, kNodes).descent();
+    Descent descent =
+        OptimizerRows(training, std::make_shared<std::vector<OptimizerState>>(), kNodes).descent();
     descent.rates = device_rates.data();
     if (training.clip > 0)
       clip_scales(rows.pass(), training.clip, rows.list(), squares.data(), scales.data());

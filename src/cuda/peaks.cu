@@ -1,7 +1,7 @@
 #include "cuda/peaks.h"
 
 #include "cuda/launch.cuh"
-#include "cuda/multiply.cuh"
+#include "cuda/pairs.cuh"
 
 namespace tessera::cuda {
 namespace {
@@ -30,6 +30,17 @@ __global__ void tensor_kernel(float* out) {
   out[blockIdx.x * kThreads + threadIdx.x] = total;
 }
 
+__global__ void halves_kernel(float* out) {
+  float sums[kSums][4] = {};
+  const std::uint32_t x = 0x3c003c00u + threadIdx.x;
+  for (int turn = 0; turn < kTurns; ++turn)
+#pragma unroll
+    for (auto& sum : sums) mma_halves(sum, {x, x, x, x}, x, x);
+  float total = 0;
+  for (const auto& sum : sums) total += sum[0] + sum[1] + sum[2] + sum[3];
+  out[blockIdx.x * kThreads + threadIdx.x] = total;
+}
+
 }  // namespace
 
 double multiply_plain(cudaStream_t stream, int blocks, float* out) {
@@ -40,6 +51,11 @@ double multiply_plain(cudaStream_t stream, int blocks, float* out) {
 double multiply_tensor(cudaStream_t stream, int blocks, float* out) {
   launch(tensor_kernel, dim3(blocks), kThreads, 0, stream, out);
   return 2.0 * blocks * (kThreads / 32) * kTurns * kSums * 16 * 8 * 8;
+}
+
+double multiply_halves(cudaStream_t stream, int blocks, float* out) {
+  launch(halves_kernel, dim3(blocks), kThreads, 0, stream, out);
+  return 2.0 * blocks * (kThreads / 32) * kTurns * kSums * 16 * 8 * 16;
 }
 
 }  // namespace tessera::cuda

@@ -9,5 +9,6 @@ namespace tessera::cuda {
 // floating-point operations that are. `out` has room for as many floats as there are threads.
 double multiply_plain(cudaStream_t stream, int blocks, float* out);
 double multiply_tensor(cudaStream_t stream, int blocks, float* out);
+double multiply_halves(cudaStream_t stream, int blocks, float* out);
 
 }  // namespace tessera::cuda

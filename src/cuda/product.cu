@@ -174,6 +174,7 @@ void multiply(const Pass& pass, const Product& product) {
     case Precision::kFp32:
       return start<Precision::kFp32>(pass, product);
     case Precision::k3xTf32:
+    case Precision::k3xF16:
       return start<Precision::k3xTf32>(pass, product);
     case Precision::kTf32:
       return start<Precision::kTf32>(pass, product);

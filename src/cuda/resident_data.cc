@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "cuda/pairs.h"
 
 namespace tessera::cuda {
 namespace {
@@ -17,7 +18,8 @@ void turn(std::span<const float> image, std::size_t channels, std::span<float> t
 
 }  // namespace
 
-ResidentData::ResidentData(const Dataset& dataset, const Task& task)
+ResidentData::ResidentData(const Dataset& dataset, const Task& task,
+                           DeviceOptions::Precision precision)
     : width_(task.features()), features_(dataset.size() * width_), targets_(dataset.size()) {
   // In pieces, so that the floats of a large set are never in the host's memory all at once.
   constexpr std::size_t kPiece = 4096;
@@ -38,6 +40,21 @@ ResidentData::ResidentData(const Dataset& dataset, const Task& task)
   require(cudaMemcpy(targets_.data(), targets.data(), targets.size() * sizeof(float),
                      cudaMemcpyHostToDevice),
           "loading the data");
+  if (takes_pairs(precision) && task.kind == Task::Kind::kImages && channels <= kPixelChannels)
+    split_pixels(dataset.size(), channels);
+}
+
+void ResidentData::split_pixels(std::size_t images, std::size_t channels) {
+  const std::size_t pixels = images * width_ / channels;
+  pairs_ = DeviceArray<float>(kPixelChannels * pixels);
+  DeviceArray<float> unit(1);
+  cuda::split_pixels({.pixels = pixels,
+                      .channels = static_cast<int>(channels),
+                      .from = features_.data(),
+                      .to = pairs_.data(),
+                      .unit = unit.data()});
+  require(cudaMemcpy(&unit_, unit.data(), sizeof unit_, cudaMemcpyDeviceToHost),
+          "splitting the data");
 }
 
 }  // namespace tessera::cuda

@@ -10,17 +10,27 @@
 #include <string_view>
 #include <utility>
 
+#include "node/device_failed.h"
+
 namespace tessera::cuda {
 
-// Throws std::runtime_error, which names what was being done.
+struct OutOfMemory : DeviceFailed {
+  using DeviceFailed::DeviceFailed;
+};
+// Throws DeviceFailed, which names what was being done; OutOfMemory where that is why.
 void require(cudaError_t outcome, std::string_view what);
 
-// Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none.
+// Takes GPU `index` for the calling thread. Throws std::invalid_argument where there is none that
+// can be used.
 void use_gpu(int index);
 struct GpuMemory {
   std::uint64_t free_bytes = 0, all_bytes = 0;
 };
 GpuMemory gpu_memory();
+
+// Lets a kernel have so much shared memory on the calling thread's GPU. What it may have never
+// shrinks: another thread may be about to start it with more.
+void allow_shared(const void* kernel, std::size_t bytes);
 
 // Memory on the device, or pinned memory of the host that the device copies from and to by itself.
 enum class Where { kDevice, kHost };
@@ -59,6 +69,8 @@ using HostArray = Array<T, Where::kHost>;
 class Stream {
  public:
   Stream();
+  // One whose work goes before that of streams of higher rank, as far as the GPU tells ranks apart.
+  explicit Stream(int rank);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -72,6 +84,38 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// A moment in a stream's work.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(const Stream& stream) const;
+  // From another to this one on the same GPU, below zero where this one was before; both are over.
+  double seconds_since(const Event& other) const;
+  void swap(Event& other) noexcept { std::swap(event_, other.event_); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// A place in a stream, for those who wait for what comes before it. Any number of threads may.
+class Milestone {
+ public:
+  Milestone();
+  ~Milestone();
+  Milestone(const Milestone&) = delete;
+  Milestone& operator=(const Milestone&) = delete;
+
+  void put(const Stream& stream) const;
+  void wait() const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace tessera::cuda

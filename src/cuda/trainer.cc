@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <deque>
 #include <stdexcept>
 
 #include "base/check.h"
@@ -29,6 +29,7 @@ struct Mirrored {
 
 // One chunk in flight: its jobs, and memory that is kept from round to round.
 struct Chunk {
+  explicit Chunk(int rank) : stream(rank) {}
   std::span<TrainJob> jobs{};
   Mirrored<float> rows{};             // Models; below them what the optimizer keeps.
   Mirrored<std::uint32_t> samples{};  // [step][node][batch]: rows of the resident data.
@@ -38,16 +39,22 @@ struct Chunk {
   DeviceArray<float> working{};       // The rows in the net's order.
   std::unique_ptr<CudaNet> net{};
   std::unique_ptr<AugmentedImages> augmented{};  // Where images are changed.
-  Stream stream{};
+  Stretch computing{};
+  Stream stream;
+  Milestone done{};  // Rows and losses are on the host.
 };
 
 class CudaTrainer final : public Trainer {
  public:
-  explicit CudaTrainer(StackedTrainerParts parts)
+  CudaTrainer(StackedTrainerParts parts, InCommon in_common)
       : parts_(std::move(parts)),
-        data_(*parts_.train, parts_.model.task),
-        optimizer_(parts_.training, parts_.node_samples.size()),
-        chunk_nodes_(nodes_in_chunk()) {}
+        in_common_(std::move(in_common)),
+        workers_(in_common_.threads),
+        data_(*in_common_.data),
+        optimizer_(parts_.training, in_common_.states, parts_.node_samples.size()),
+        chunk_nodes_(nodes_in_chunk()) {
+    for (int rank = 0; rank < static_cast<int>(in_flight_); ++rank) chunks_.emplace_back(rank);
+  }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
   Vector initial_model() const override { return parts_.initial; }
@@ -55,43 +62,71 @@ class CudaTrainer final : public Trainer {
   void fields(Archive& archive) override { optimizer_.fields(archive); }
 
   void train(std::span<TrainJob> cohort) override {
+    begin(cohort);
+    workers_.for_each(cohort.size(), [this](std::size_t job) { await(job); });
+  }
+
+  // A chunk whose place the next one takes is awaited here.
+  void begin(std::span<TrainJob> cohort) override {
     require(cudaSetDevice(parts_.device.index), "taking it");
-    // What fits at once is halved all the same when that leaves enough to do: one half travels
-    // while the other computes.
-    const std::size_t half = std::max(kHalfMin, (cohort.size() + 1) / 2);
-    const std::size_t together = std::min(chunk_nodes_, half);
-    for (std::size_t start = 0, turn = 0; start < cohort.size(); start += together, ++turn) {
-      Chunk& chunk = chunks_[turn % chunks_.size()];
-      finish(chunk);
-      begin(chunk, cohort.subspan(start, std::min(together, cohort.size() - start)));
+    together_ = nodes_together(cohort.size());
+    fetched_ = 0;
+    for (std::size_t start = 0, turn = 0; start < cohort.size(); start += together_, ++turn) {
+      Chunk& chunk = chunks_[turn % in_flight_];
+      if (turn >= in_flight_) {
+        workers_.for_each(together_, [&](std::size_t job) { await(fetched_ + job); });
+        fetched_ += together_;
+      }
+      begin(chunk, cohort.subspan(start, std::min(together_, cohort.size() - start)));
     }
-    for (Chunk& chunk : chunks_) finish(chunk);
+  }
+
+  void await(std::size_t job) override {
+    if (job < fetched_) return;
+    require(cudaSetDevice(parts_.device.index), "taking it");
+    Chunk& chunk = chunks_[job / together_ % in_flight_];
+    chunk.done.wait();
+    if (job % together_ == 0) in_common_.clock->add(chunk.computing);
+    fetch(chunk, job % together_);
   }
 
  private:
-  static constexpr std::size_t kHalfMin = 24;
+  // What fits at once is cut up all the same when that leaves enough to do: while some compute, the
+  // rows of others travel, and those that are back are packed.
+  static constexpr std::size_t kInFlight = 4;
+  static constexpr std::size_t kTogetherMin = 24;
 
   NetSize net_size(std::size_t nodes) const {
-    return {.nodes = nodes, .batch = parts_.training.batch, .sparse = optimizer_.sparse()};
+    return {.nodes = nodes,
+            .batch = parts_.training.batch,
+            .precision = parts_.device.precision,
+            .sparse = optimizer_.sparse()};
   }
   RowPlace place_of(const Chunk& chunk, std::size_t i) const {
     return {chunk.jobs[i].node, i, chunk.jobs.size(), dimension()};
   }
   std::size_t bytes_of_node() const;
-  std::size_t nodes_in_chunk() const;
+  std::size_t nodes_in_chunk();
+  std::size_t nodes_together(std::size_t nodes) const {
+    return std::min(chunk_nodes_, std::max(kTogetherMin, (nodes + kInFlight - 1) / kInFlight));
+  }
   void require_room(std::size_t nodes) const;
   void allocate(Chunk& chunk, std::size_t nodes) const;
-  void draw(Chunk& chunk) const;
+  void draw(Chunk& chunk, std::size_t node) const;
   void begin(Chunk& chunk, std::span<TrainJob> jobs);
   void run_steps(Chunk& chunk) const;
-  void finish(Chunk& chunk);
+  void fetch(const Chunk& chunk, std::size_t node);
 
   StackedTrainerParts parts_;
-  Workers workers_{0};
-  ResidentData data_;
+  InCommon in_common_;
+  Workers workers_;
+  const ResidentData& data_;
   OptimizerRows optimizer_;
-  std::size_t chunk_nodes_;
-  std::array<Chunk, 2> chunks_;
+  std::size_t in_flight_ = kInFlight;  // As many chunks, of up to
+  std::size_t chunk_nodes_;            // so many nodes.
+  std::deque<Chunk> chunks_;
+  std::size_t together_ = 1;  // Nodes in each chunk of the cohort under way but the last,
+  std::size_t fetched_ = 0;   // and how many of them begin() had to await.
 };
 
 std::size_t CudaTrainer::bytes_of_node() const {
@@ -105,31 +140,33 @@ std::size_t CudaTrainer::bytes_of_node() const {
 void CudaTrainer::require_room(std::size_t nodes) const {
   const std::uint64_t bytes = bytes_of_node(), left = gpu_memory().free_bytes;
   if (nodes * bytes <= left) return;
-  const auto gib = [](std::uint64_t count) { return static_cast<double>(count) / 0x1p30; };
-  throw std::runtime_error(fmt::format(
-      "device: {} nodes of {} take {:.2f} GiB of the GPU's memory and {:.2f} are free: {} "
-      "would fit, two chunks at a time; use device=cuda:chunk={}",
-      nodes, parts_.model.name, gib(nodes * bytes), gib(left), left / bytes,
-      std::max<std::uint64_t>(1, left / bytes / 2)));
+  refuse_for_room({.what = "training",
+                   .model = parts_.model.name,
+                   .nodes = nodes,
+                   .bytes_each = bytes,
+                   .in_flight = in_flight_},
+                  left);
 }
 
-// Two chunks are in flight, so each may take half.
-std::size_t CudaTrainer::nodes_in_chunk() const {
+// Each of those in flight may take its part of the memory; two are the least.
+std::size_t CudaTrainer::nodes_in_chunk() {
   if (parts_.device.chunk > 0) return parts_.device.chunk;
   const std::size_t bytes = bytes_of_node();
-  const std::uint64_t fit = memory_for(parts_.device) / 2 / bytes;
-  if (fit == 0)
+  const std::uint64_t fit = memory_for(parts_.device) / bytes;
+  if (fit < 2)
     throw std::invalid_argument(
         fmt::format("device: a node of {} takes {:.1f} MiB of the GPU's memory with batches of {}, "
                     "and there is "
                     "less: raise memory= or take smaller batches",
                     parts_.model.name, static_cast<double>(bytes) / 0x1p20, parts_.training.batch));
-  return static_cast<std::size_t>(fit);
+  in_flight_ = std::min<std::size_t>(kInFlight, fit);
+  return static_cast<std::size_t>(fit) / in_flight_;
 }
 
 void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
-  const std::size_t most = std::min(chunk_nodes_, parts_.node_samples.size());
   if (!chunk.net) {
+    const std::size_t all = parts_.node_samples.size();
+    const std::size_t most = std::min(nodes_together(all), all);
     require_room(most);
     chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(most));
   }
@@ -147,37 +184,33 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
 }
 
 // Nodes with fewer samples than a batch fill it up with samples that weigh nothing.
-void CudaTrainer::draw(Chunk& chunk) const {
+void CudaTrainer::draw(Chunk& chunk, std::size_t node) const {
   const std::size_t nodes = chunk.jobs.size(), batch = parts_.training.batch;
-  std::fill_n(chunk.weights.host.data(), parts_.training.steps * nodes * batch, 0.0f);
-  std::fill_n(chunk.samples.host.data(), parts_.training.steps * nodes * batch, 0u);
-  for (std::size_t node = 0; node < nodes; ++node) {
-    TrainJob& job = chunk.jobs[node];
-    CHECK(job.model.size() == dimension());
-    CHECK(job.node < parts_.node_samples.size());
-    const Indices& own = parts_.node_samples[job.node];
-    const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.training, job.random);
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      const std::size_t first = (step * nodes + node) * batch, count = steps[step].size();
-      for (std::size_t i = 0; i < count; ++i) {
-        chunk.samples.host[first + i] = own[steps[step][i]];
-        chunk.weights.host[first + i] = 1.0f / static_cast<float>(count);
-      }
-      if (chunk.augmented) chunk.augmented->draw(first, count, job.random.fork("augment", step));
+  TrainJob& job = chunk.jobs[node];
+  CHECK(job.model.size() == dimension());
+  CHECK(job.node < parts_.node_samples.size());
+  const Indices& own = parts_.node_samples[job.node];
+  const std::vector<Indices> steps = draw_minibatches(own.size(), parts_.training, job.random);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    const std::size_t at = (step * nodes + node) * batch, drawn = steps[step].size();
+    for (std::size_t i = 0; i < batch; ++i) {
+      chunk.samples.host[at + i] = i < drawn ? own[steps[step][i]] : 0;
+      chunk.weights.host[at + i] = i < drawn ? 1.0f / static_cast<float>(drawn) : 0;
     }
-    optimizer_.put_rates(place_of(chunk, node), chunk.rates.host.data());
+    if (chunk.augmented) chunk.augmented->draw(at, drawn, job.random.fork("augment", step));
   }
 }
 
 void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
+  chunk.stream.wait();  // After a failure something may still be under way.
   allocate(chunk, jobs.size());
   chunk.jobs = jobs;
-  draw(chunk);
   // A hundred small models are a lot of memory to move: all cores move it.
   workers_.for_each(jobs.size(), [&](std::size_t i) {
+    draw(chunk, i);
     float* const rows = chunk.rows.host.data();
     std::copy(jobs[i].model.begin(), jobs[i].model.end(), rows + i * dimension());
-    optimizer_.put(place_of(chunk, i), rows);
+    optimizer_.put(place_of(chunk, i), rows, chunk.rates.host.data());
   });
   const auto upload = [&](const auto& mirrored, std::size_t count) {
     chunk.stream.upload(mirrored.device.data(), mirrored.host.data(),
@@ -195,6 +228,7 @@ void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
                         rows * dimension() * sizeof(float));
   chunk.stream.download(chunk.losses.host.data(), chunk.losses.device.data(),
                         jobs.size() * sizeof(float));
+  chunk.done.put(chunk.stream);
 }
 
 // Leaves the trained rows and the mean loss of each node on the device.
@@ -209,6 +243,7 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
                   .parameters = chunk.working.data(),
                   .dimension = net.dimension(),
                   .precision = parts_.device.precision};
+  chunk.computing.begin.record(chunk.stream);
   chunk.stream.clear(chunk.losses.device.data(), nodes * sizeof(float));
   net.arrange(chunk.stream, rows, chunk.rows.device.data(), chunk.working.data());
   for (std::size_t step = 0; step < parts_.training.steps; ++step) {
@@ -228,32 +263,40 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
     net.descend(pass, descent, chunk.working.data(), moments);
   }
   net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());
+  chunk.computing.end.record(chunk.stream);
 }
 
-void CudaTrainer::finish(Chunk& chunk) {
-  if (chunk.jobs.empty()) return;
-  chunk.stream.wait();
-  workers_.for_each(chunk.jobs.size(), [&](std::size_t i) {
-    TrainJob& job = chunk.jobs[i];
-    const float* const rows = chunk.rows.host.data();
-    std::copy_n(rows + i * dimension(), dimension(), job.model.begin());
-    job.loss = chunk.losses.host[i];
-    optimizer_.take(place_of(chunk, i), rows);
-  });
-  chunk.jobs = {};
+// A node's results, from where the GPU left them to where they belong.
+void CudaTrainer::fetch(const Chunk& chunk, std::size_t node) {
+  TrainJob& job = chunk.jobs[node];
+  const float* const rows = chunk.rows.host.data();
+  std::copy_n(rows + node * dimension(), dimension(), job.model.begin());
+  job.loss = chunk.losses.host[node];
+  optimizer_.take(place_of(chunk, node), rows);
 }
 
 }  // namespace
 
 std::uint64_t memory_for(const DeviceOptions& device) {
-  if (device.memory_bytes > 0) return device.memory_bytes;
+  if (device.memory_bytes > 0) return device.memory_bytes / device.sharers;
   const GpuMemory memory = gpu_memory();
   // Others may be on the same GPU, and a little is lost between pieces.
-  return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9);
+  return std::min(memory.all_bytes / 2, memory.free_bytes / 10 * 9) / device.sharers;
 }
 
-std::unique_ptr<Trainer> make_trainer(StackedTrainerParts parts) {
-  return std::make_unique<CudaTrainer>(std::move(parts));
+void refuse_for_room(const Need& need, std::uint64_t free_bytes) {
+  const auto gib = [](std::uint64_t count) { return static_cast<double>(count) / 0x1p30; };
+  const std::uint64_t fit = free_bytes / need.bytes_each;
+  throw OutOfMemory(fmt::format(
+      "device: {} {} nodes of {} takes {:.2f} GiB of the GPU's memory and {:.2f} are free: {} "
+      "would fit{}; use device=cuda:chunk={}",
+      need.what, need.nodes, need.model, gib(need.nodes * need.bytes_each), gib(free_bytes), fit,
+      need.in_flight > 1 ? fmt::format(", {} chunks at a time", need.in_flight) : "",
+      std::max<std::uint64_t>(1, fit / need.in_flight)));
+}
+
+std::unique_ptr<Trainer> make_trainer(StackedTrainerParts parts, InCommon in_common) {
+  return std::make_unique<CudaTrainer>(std::move(parts), std::move(in_common));
 }
 
 }  // namespace tessera::cuda

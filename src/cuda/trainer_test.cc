@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/threads.h"
 #include "cuda/backend.h"
 #include "cuda/for_tests.h"
 #include "cuda/layer.h"
@@ -75,6 +76,34 @@ TEST(CudaTrainer, RepeatsBitForBit) {
                                b = second.scores(*other.evaluator);
       for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].accuracy, b[i].accuracy);
     }
+}
+
+// In chunks of one node there are more of them than fit in flight.
+TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
+  SKIP_WITHOUT_GPU();
+  const LearningWorld world = world_of(testing::images(3, 16, 10));
+  const std::string_view training = "sgd:lr=0.02,batch=4,steps=3,momentum=0.9";
+  const auto train = [&](const char* device, bool in_steps) {
+    const Learning learning = world.learning("gn-lenet", training, device);
+    std::vector<Vector> models(testing::kNodes, learning.trainer->initial_model());
+    Workers workers(3);
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      std::vector<TrainJob> cohort;
+      for (NodeId node = 0; node < testing::kNodes; ++node)
+        cohort.push_back({node, models[node], Random(4).fork("node", node).fork("round", round)});
+      if (!in_steps) {
+        learning.trainer->train(cohort);
+        continue;
+      }
+      learning.trainer->begin(cohort);
+      workers.for_each(cohort.size(), [&](std::size_t job) { learning.trainer->await(job); });
+    }
+    return models;
+  };
+  const std::vector<Vector> wanted = train("cuda", false);
+  EXPECT_EQ(train("cuda", true), wanted);
+  EXPECT_EQ(train("cuda:chunk=1", true), wanted);
+  EXPECT_EQ(train("cuda:chunk=1", false), wanted);
 }
 
 TEST(CudaTrainer, DivergenceIsScored) {

@@ -5,20 +5,24 @@
 //   cpu:precision=bf16         the factors of convolutions in bf16 (bf16.h), sums in float32
 //   cpu:mode=reference         the same under LibTorch's autograd: for tests
 //   cpu:mode=stacked           the GPU's way of working, on the CPU: for tests
-//   cuda:index=0,chunk=96,memory=40GiB,precision=3xtf32
+//   cuda:chunk=96,memory=40GiB,precision=3xf16
+//   cuda:1                     which GPU, counted from 0; cuda:index=1 is the same
+//   cuda:0-3, cuda:0/2         several, with an equal part of the nodes each
 //   cuda:deterministic=no
 //
+// A GPU that is named twice takes two parts, and half of its memory for each: for tests.
 // Stacked devices take `chunk` nodes at a time, by default as many as fit in `memory`, which is by
-// default half of the GPU's. Our own kernels (cuda/) take models of images: precision=3xtf32 works
-// with float32's accuracy on the tensor cores, fp32 without them, tf32 with 11 bits of each factor;
-// they repeat a run bit for bit. Other models go to LibTorch: left to itself cuDNN times its
-// kernels and takes the fastest, so two runs may differ in the last bits; deterministic=yes forbids
-// that and is slower.
+// default half of the GPU's. Our own kernels (cuda/) take models of images: precision=3xf16 and the
+// slower 3xtf32 work with float32's accuracy on the tensor cores, fp32 without them, tf32 with 11
+// bits of each factor; they repeat a run bit for bit. Other models go to LibTorch: left to itself
+// cuDNN times its kernels and takes the fastest, so two runs may differ in the last bits;
+// deterministic=yes forbids that and is slower.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -30,14 +34,16 @@ struct CpuKernels {
 
 struct DeviceOptions {
   enum class Mode { kAuto, kReference, kStacked };
-  enum class Precision { kFp32, k3xTf32, kTf32 };
+  enum class Precision { kFp32, k3xTf32, kTf32, k3xF16 };
   Mode mode = Mode::kAuto;
   bool cuda = false;
-  int index = 0;
+  std::vector<int> gpus{};                   // All that are named, as often as they are.
+  int index = 0;                             // The GPU; of several, the first.
+  unsigned sharers = 1;                      // So many divide its memory.
   std::size_t chunk = 0;                     // 0: as many nodes as fit.
   std::uint64_t memory_bytes = 0;            // 0: half of what the device has.
   bool deterministic = false;                // LibTorch's convolutions; ours always are.
-  Precision precision = Precision::k3xTf32;  // Of our kernels on a GPU.
+  Precision precision = Precision::k3xF16;   // Of our kernels on a GPU.
   CpuKernels kernels{};                      // Of the CPU layers.
 };
 

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -23,6 +25,33 @@ TEST(ParseDevice, ReadsTheKernelsOfTheCpu) {
   const DeviceOptions both = parse_device("cpu:convolution=winograd,precision=bf16");
   EXPECT_TRUE(both.kernels.winograd);
   EXPECT_TRUE(both.kernels.bf16);
+}
+
+TEST(ParseDevice, ReadsWhichGpus) {
+  using Gpus = std::vector<int>;
+  EXPECT_TRUE(parse_device("cpu").gpus.empty());
+  for (const auto& [spec, gpus] :
+       {std::pair("cuda", Gpus{0}), std::pair("cuda:index=1", Gpus{1}),
+        std::pair("cuda:3", Gpus{3}), std::pair("cuda:0-3", Gpus{0, 1, 2, 3}),
+        std::pair("cuda:index=0-3", Gpus{0, 1, 2, 3}), std::pair("cuda:0/2", Gpus{0, 2}),
+        std::pair("cuda:4-5/1", Gpus{4, 5, 1}), std::pair("cuda:0/0,chunk=8", Gpus{0, 0}),
+        std::pair("cuda:chunk=8,index=7", Gpus{7})}) {
+    const DeviceOptions device = parse_device(spec);
+    EXPECT_EQ(device.gpus, gpus) << spec;
+    EXPECT_EQ(device.index, gpus.front()) << spec;
+  }
+  EXPECT_EQ(parse_device("cuda:0-1,chunk=8").chunk, 8u);
+}
+
+TEST(ParseDevice, RefusesGpusThatCannotBe) {
+  EXPECT_EQ(refusal("cuda:3-0"), "cuda: index: 3-0 has its larger end first: write 0-3");
+  EXPECT_EQ(refusal("cuda:0-999"),
+            "cuda: index: 0-999 are 1000 GPUs: name 1 to 64, as in 0-3 or 0/2");
+  EXPECT_NE(refusal("cuda:0-3,index=1").find("'index' is given twice"), std::string::npos);
+  EXPECT_EQ(refusal("cuda:0+2"), "cuda: index: '0+2' is no GPU's number: write 0, 0-3 or 0/2");
+  for (const char* spec : {"cuda:1024", "cuda:0.5", "cuda:0-", "cuda:0/", "cuda:0-1-2",
+                           "cuda:index=-1", "cuda:index=", "cuda:index=x"})
+    EXPECT_NE(refusal(spec), "(accepted)") << spec;
 }
 
 // A device's precisions are its own, and the other modes of the CPU have none.

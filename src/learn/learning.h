@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,11 +41,18 @@ struct LearningOptions {
   std::optional<NodeId> only{};         // The process is this node and keeps its samples alone.
 };
 
+// How long GPUs computed for a run, all of them together.
+struct GpuUse {
+  unsigned gpus = 0;
+  double busy_s = 0;
+};
+
 struct Learning {
   LoadedData data{};      // Empty where the model needs none.
   Partition partition{};  // Likewise.
   std::unique_ptr<Trainer> trainer{};
   std::unique_ptr<Evaluator> evaluator{};
+  std::function<GpuUse()> gpu_use{};  // Null where there is no GPU, or nobody measures it.
   std::vector<std::unique_ptr<Exporter>> exporters{};  // One per format the model can be had in.
   std::string description{};                           // "gn-lenet, 89834 parameters, CPU layers"
 };

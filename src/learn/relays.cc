@@ -22,18 +22,33 @@ class RelayTrainer final : public Trainer {
   void fields(Archive& archive) override { trainer_->fields(archive); }
 
   void train(std::span<TrainJob> cohort) override {
-    std::vector<TrainJob> jobs;
-    for (const TrainJob& job : cohort)
-      if (has_samples_.at(job.node)) jobs.push_back(job);
-    if (!jobs.empty()) trainer_->train(jobs);
-    auto next = jobs.begin();
-    for (TrainJob& job : cohort)
-      if (has_samples_.at(job.node)) job = *next++;
+    begin(cohort);
+    for (std::size_t job = 0; job < cohort.size(); ++job) await(job);
+  }
+
+  void begin(std::span<TrainJob> cohort) override {
+    cohort_ = cohort;
+    jobs_.clear();
+    places_.clear();
+    for (const TrainJob& job : cohort) {
+      places_.push_back(jobs_.size());
+      if (has_samples_.at(job.node)) jobs_.push_back(job);
+    }
+    if (!jobs_.empty()) trainer_->begin(jobs_);
+  }
+
+  void await(std::size_t job) override {
+    if (!has_samples_.at(cohort_[job].node)) return;
+    trainer_->await(places_[job]);
+    cohort_[job] = jobs_[places_[job]];
   }
 
  private:
   std::unique_ptr<Trainer> trainer_;
   HasSamples has_samples_;
+  std::span<TrainJob> cohort_{};
+  std::vector<TrainJob> jobs_{};       // Those of the cohort with samples.
+  std::vector<std::size_t> places_{};  // Of the cohort's jobs among them.
 };
 
 class RelayEvaluator final : public Evaluator {

@@ -35,6 +35,13 @@ class Trainer {
   // One job on a live node; every node that starts at the same instant in the simulator.
   virtual void train(std::span<TrainJob> cohort) = 0;
 
+  // The same in two steps, for those who have something to do with the first results while the last
+  // are computed: begin() need not wait for any. The cohort stays where it is until each of its
+  // jobs, by its place, has been awaited; before that no other begins, and fields() is not asked.
+  // Threads may await different jobs at once. Either step throws what train() would.
+  virtual void begin(std::span<TrainJob> cohort) { train(cohort); }
+  virtual void await(std::size_t /*job*/) {}
+
   // What it remembers between jobs (momentum), for checkpoints.
   virtual void fields(Archive&) {}
 };

@@ -88,6 +88,10 @@ Json json_of(const Summary& summary) {
   json["loop_seconds"] = summary.took.loop;
   json["training_seconds"] = summary.took.training;
   json["evaluating_seconds"] = summary.took.evaluating;
+  if (summary.took.gpus > 0) {
+    json["gpus"] = summary.took.gpus;
+    json["gpu_busy_seconds"] = summary.took.gpu_busy;
+  }
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["model_digest"] = fmt::format("{:016x}", summary.model_digest);
   json["command"] = summary.command;
@@ -189,9 +193,10 @@ std::string combine_summaries(std::span<const std::string> seeds) {
   for (const Json& run : runs) json["seeds"].push_back(run["seed"]);
   std::vector<std::string> names = {"wall_seconds", "loop_seconds", "training_seconds",
                                     "evaluating_seconds", "rounds"};
-  // With or without hostile nodes, a network's figures and a merged model, as the seeds have them.
-  const Json figures =
-      figures_of({.hostile = 1, .network = NetworkFigures{}, .merged = MergedFigures{}});
+  // With or without hostile nodes, a network's figures, a merged model and a GPU, as the seeds have
+  // them.
+  Json figures = figures_of({.hostile = 1, .network = NetworkFigures{}, .merged = MergedFigures{}});
+  figures["gpu_busy_seconds"] = 0;
   for (const auto& [name, unused] : figures.items())
     if (std::all_of(runs.begin(), runs.end(),
                     [&name = name](const Json& run) { return run.contains(name); }))

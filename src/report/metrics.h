@@ -94,6 +94,8 @@ struct WallSeconds {
   double all = 0;
   double loop = 0;  // The rounds, without loading data.
   double training = 0, evaluating = 0;
+  unsigned gpus = 0;    // 0: there is none, or nobody measured it.
+  double gpu_busy = 0;  // Computing, not copying; of all GPUs together.
 };
 
 // Which program made the results, when and where: for people, and no part of what runs are compared

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "base/threads.h"
 #include "data/views.h"
 #include "run/lesson.h"
 
@@ -14,8 +16,8 @@ namespace {
 
 class TimedTrainer final : public Trainer {
  public:
-  TimedTrainer(std::unique_ptr<Trainer> trainer, double& seconds)
-      : trainer_(std::move(trainer)), seconds_(seconds) {}
+  TimedTrainer(std::unique_ptr<Trainer> trainer, double& seconds, unsigned threads)
+      : trainer_(std::move(trainer)), seconds_(seconds), threads_(threads) {}
   std::size_t dimension() const override { return trainer_->dimension(); }
   Vector initial_model() const override { return trainer_->initial_model(); }
   std::vector<std::uint32_t> tensors() const override { return trainer_->tensors(); }
@@ -24,11 +26,24 @@ class TimedTrainer final : public Trainer {
     trainer_->train(cohort);
     seconds_ += watch.seconds();
   }
+  void begin(std::span<TrainJob> cohort) override {
+    const Stopwatch watch;
+    trainer_->begin(cohort);
+    seconds_ += watch.seconds();
+  }
+  void await(std::size_t job) override {
+    const Stopwatch watch;
+    trainer_->await(job);
+    const std::lock_guard lock(mutex_);
+    seconds_ += watch.seconds() / threads_;
+  }
   void fields(Archive& archive) override { trainer_->fields(archive); }
 
  private:
   std::unique_ptr<Trainer> trainer_;
+  std::mutex mutex_{};
   double& seconds_;
+  unsigned threads_;
 };
 
 class TimedEvaluator final : public Evaluator {
@@ -119,8 +134,9 @@ void divide_evaluation(Learning& lesson, const Blocks& blocks) {
     lesson.evaluator = std::make_unique<BlockEvaluator>(std::move(lesson.evaluator), blocks);
 }
 
-void measure(Learning& lesson, LessonTime& time) {
-  lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s);
+void measure(Learning& lesson, LessonTime& time, unsigned threads) {
+  lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s,
+                                                  threads_or_one_per_core(threads));
   lesson.evaluator =
       std::make_unique<TimedEvaluator>(std::move(lesson.evaluator), time.evaluating_s);
 }

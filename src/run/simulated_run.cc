@@ -53,7 +53,7 @@ SimulatedRun::SimulatedRun(Plan plan, unsigned threads, Ranks* ranks)
 SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads, Ranks* ranks)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
   require_samples(plan_, lesson_);
-  measure(lesson_, *time_);
+  measure(lesson_, *time_, threads);
   simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks, lesson_.partition);
   divide_evaluation(lesson_, simulation_->blocks());
   log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
@@ -122,6 +122,11 @@ Summary SimulatedRun::summary() const {
                   .took = {.training = time_->training_s, .evaluating = time_->evaluating_s},
                   .peak_rss_bytes = peak_rss_bytes(),
                   .model_digest = simulation_->model_digest()};
+  if (lesson_.gpu_use) {
+    const GpuUse use = lesson_.gpu_use();
+    summary.took.gpus = use.gpus;
+    summary.took.gpu_busy = use.busy_s;
+  }
   for (const auto& [reason, count] : simulation_->refusals()) summary.refusals[reason] = count;
   for (const NodeRow& node : latest.nodes) {
     summary.node_accuracy.push_back(node.score.accuracy);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "learn/export.h"
 #include "learn/quadratic.h"
@@ -70,6 +71,18 @@ TEST(SimulatedRun, IsTheSameStoppedAndRestored) {
       EXPECT_EQ(stopped.rows, whole.rows) << protocol << " " << steps;
     }
   }
+}
+
+TEST(SimulatedRun, SummaryHasTheTimeOfGpusWhereThereAreSome) {
+  const Plan plan = toy("dpsgd:rounds=2", "every=1");
+  EXPECT_EQ(to_json(SimulatedRun(plan, 1).to_end()).find("gpu"), std::string::npos);
+  Learning lesson = make_lesson(plan, 1);
+  lesson.gpu_use = [] { return GpuUse{.gpus = 2, .busy_s = 1.5}; };
+  const std::string json = to_json(SimulatedRun(plan, std::move(lesson), 1).to_end());
+  EXPECT_NE(json.find("\"gpu_busy_seconds\": 1.5,"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"gpus\": 2,"), std::string::npos);
+  const std::string seeds[] = {json, json};
+  EXPECT_NE(combine_summaries(seeds).find("\n  \"gpu_busy_seconds\": 1.5,"), std::string::npos);
 }
 
 // It moves no other row and no bit, and a run stopped before or after it has it once.

@@ -23,6 +23,7 @@ class Liars {
   // them send.
   void retell(Shard& shard);
   // A hostile node's model is nobody's loss: where training made it diverge it begins with zeros.
+  // Threads may mend different ones at once.
   void mend(NodeId node, Trained& trained) const;
 
   void fields(Archive& archive);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -127,20 +128,29 @@ void Shard::tell_standings() {
   blocks_.tell(standings_);
 }
 
-void Shard::handle(std::vector<NodeEvent>& batch, Instant now) {
+void Shard::handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend) {
   sort_by_node(batch);
   while (effects_.size() < touched_.size()) effects_.emplace_back();
   const auto handle_one_nodes = [&](std::size_t group) {
+    const NodeId id = touched_[group];
     effects_[group].begin(now);
-    if (!holds(touched_[group])) return;
-    for (std::size_t i = begins_[group]; i < begins_[group + 1]; ++i)
-      nodes_[touched_[group]]->handle(std::move(batch[order_[i] & 0xffffffffu].event),
-                                      effects_[group]);
+    for (std::size_t i = begins_[group]; i < begins_[group + 1]; ++i) {
+      Event& event = batch[order_[i] & 0xffffffffu].event;
+      complete(id, event, mend);
+      if (holds(id)) nodes_[id]->handle(std::move(event), effects_[group]);
+    }
   };
   if (touched_.size() == 1 || workers_.threads() == 1)
     for (std::size_t group = 0; group < touched_.size(); ++group) handle_one_nodes(group);
   else
     workers_.for_each(touched_.size(), handle_one_nodes);
+}
+
+void Shard::complete(NodeId id, Event& event, const Mend& mend) {
+  auto* const trained = std::get_if<Trained>(&event);
+  if (!trained) return;
+  if (trained->model.empty()) *trained = trainings_.take(id);
+  if (mend) mend(id, *trained);
 }
 
 void Shard::sort_by_node(const std::vector<NodeEvent>& batch) {

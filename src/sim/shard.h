@@ -56,9 +56,12 @@ class Shard {
   Node::Counts refusals() const;
   std::uint64_t model_digest() const;  // Of the models in the order of ids.
 
-  // Hands out the events: each node's in their order, different nodes' in parallel. What the nodes
-  // do is in effects() afterwards.
-  void handle(std::vector<NodeEvent>& batch, Instant now);
+  // Hands out the events: each node's in their order, different nodes' in parallel. A Trained
+  // without a model gets what became of the training that was ended, right before its node handles
+  // it, and `mend`, where there is one, may change that. What the nodes do is in effects()
+  // afterwards.
+  using Mend = std::function<void(NodeId, Trained&)>;
+  void handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend = {});
   std::span<const NodeId> touched() const { return touched_; }  // Who handled something, ascending.
   Effects& effects(std::size_t i) { return effects_[i]; }       // Of touched()[i].
   // All ranks together: models that others hold can be asked for, until they are given back.
@@ -71,7 +74,7 @@ class Shard {
   void refuse_divergence(Instant now) const;
 
   void begin_training(NodeId id, Training training) { trainings_.begin(id, std::move(training)); }
-  Trained end_training(NodeId id) { return trainings_.take(id); }
+  void end_training(NodeId id) { trainings_.end(id); }
   void cancel_training(NodeId id) { trainings_.cancel(id); }
   bool trains(NodeId id) const { return trainings_.model(id) != nullptr; }
 
@@ -88,6 +91,7 @@ class Shard {
 
  private:
   void sort_by_node(const std::vector<NodeEvent>& batch);
+  void complete(NodeId id, Event& event, const Mend& mend);
 
   Blocks blocks_;
   std::function<std::unique_ptr<Node>(NodeId)> make_node_;

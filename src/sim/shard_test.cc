@@ -60,7 +60,8 @@ struct World {
   void start_and_train(NodeId id) {
     handle({{id, Started{}}});
     shard.begin_training(id, *std::move(shard.effects(0).training));
-    handle({{id, shard.end_training(id)}});
+    shard.end_training(id);
+    handle({{id, Trained{}}});
   }
 };
 
@@ -87,7 +88,8 @@ TEST(Shard, TellsHowFarANodeIs) {
   EXPECT_FALSE(world.shard.trains(2));  // The simulation begins it.
   world.shard.begin_training(2, *std::move(world.shard.effects(0).training));
   EXPECT_TRUE(world.shard.trains(2));
-  world.handle({{2, world.shard.end_training(2)}});
+  world.shard.end_training(2);
+  world.handle({{2, Trained{}}});
   const Standing standing = world.shard.standing(2);
   EXPECT_EQ(standing.rounds, 1u);
   EXPECT_EQ(standing.age, 1u);
@@ -162,7 +164,9 @@ TEST(Shard, GoesOnFromWhereItWasSaved) {
   ASSERT_TRUE(load_fields(loaded.shard, in).ok());
   EXPECT_EQ(loaded.shard.model_digest(), world.shard.model_digest());
   EXPECT_FALSE(loaded.shard.trains(0));
-  EXPECT_EQ(loaded.shard.end_training(3).model, (Vector{10, 30}));
+  loaded.shard.end_training(3);
+  loaded.handle({{3, Trained{}}});
+  EXPECT_EQ(loaded.shard.node(3).model(), (Vector{10, 30}));
 }
 
 }  // namespace

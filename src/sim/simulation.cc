@@ -44,7 +44,8 @@ bool Simulation::step_for(Observer* observer) {
   gather_what_is_due();
   // A node that crashed just now handles nothing any more.
   std::erase_if(batch_, [&](const NodeEvent& event) { return !lives_.up(event.node); });
-  shard_.handle(batch_, now_);
+  shard_.handle(batch_, now_,
+                [this](NodeId node, Trained& trained) { liars_.mend(node, trained); });
   liars_.retell(shard_);
   shard_.tell_effects();
   const std::span<const NodeId> touched = shard_.touched();
@@ -116,7 +117,8 @@ void Simulation::gather_what_is_due() {
         batch_.push_back({node, Woke{}});
         break;
       case Kind::kTrained:
-        end_training(node);
+        shard_.end_training(node);
+        batch_.push_back({node, Trained{}});
         break;
       case Kind::kLanding:
         land(due.message);
@@ -129,12 +131,6 @@ void Simulation::gather_what_is_due() {
         break;
     }
   }
-}
-
-void Simulation::end_training(NodeId node) {
-  Trained trained = shard_.end_training(node);
-  liars_.mend(node, trained);
-  batch_.push_back({node, std::move(trained)});
 }
 
 void Simulation::carry_out(NodeId node, Effects& effects) {

@@ -107,7 +107,6 @@ class Simulation {
   bool step_for(Observer* observer);
   void gather_arrivals();
   void gather_what_is_due();
-  void end_training(NodeId node);
   void carry_out(NodeId node, Effects& effects);
   void tell(Observer* observer);
   void believe(Archive& archive);

@@ -11,29 +11,53 @@ void Trainings::begin(NodeId node, Training training) {
   under_way_[node] = std::move(training);
 }
 
+void Trainings::end(NodeId node) {
+  CHECK(under_way_[node].has_value());
+  if (!under_way_[node]->computed) compute_all();
+}
+
 Trained Trainings::take(NodeId node) {
   std::optional<Training>& training = under_way_[node];
   CHECK(training.has_value());
-  if (!training->computed) compute_all();
+  CHECK(training->computed);
+  await(*training);
   Trained trained{std::move(training->model), training->loss};
   training.reset();
   return trained;
 }
 
+// The trainer may be writing to its model.
+void Trainings::cancel(NodeId node) {
+  if (under_way_[node]) await(*under_way_[node]);
+  under_way_[node].reset();
+}
+
+void Trainings::await(Training& training) {
+  if (!training.job) return;
+  trainer_.await(*training.job);
+  training.loss = cohort_[*training.job].loss;
+  training.job.reset();
+}
+
 void Trainings::compute_all() {
-  std::vector<TrainJob> cohort;
+  for (std::optional<Training>& training : under_way_)
+    if (training) await(*training);
+  cohort_.clear();
   for (NodeId id = 0; id < under_way_.size(); ++id) {
     std::optional<Training>& training = under_way_[id];
     if (!training || training->computed) continue;
     training->computed = true;
     if (!training->model.empty())
-      cohort.push_back({.node = id, .model = training->model, .random = training->random});
+      cohort_.push_back({.node = id, .model = training->model, .random = training->random});
   }
-  if (!cohort.empty()) trainer_.train(cohort);
-  for (const TrainJob& job : cohort) under_way_[job.node]->loss = job.loss;
+  if (cohort_.empty()) return;
+  trainer_.begin(cohort_);
+  for (std::size_t job = 0; job < cohort_.size(); ++job) under_way_[cohort_[job].node]->job = job;
 }
 
 void Trainings::fields(Archive& archive) {
+  for (std::optional<Training>& training : under_way_)
+    if (training) await(*training);
   for (NodeId id = 0; id < under_way_.size(); ++id) {
     bool there = under_way_[id].has_value();
     archive(there);

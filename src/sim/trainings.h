@@ -1,9 +1,10 @@
-// The trainings under way. A result is first needed when its time is up; by then every training
-// under way is computed with it as one cohort (a batch of jobs). A training starts from a copy of
-// the model, so when it is computed does not matter, and a GPU gets many nodes at once even where
-// no two start at the same instant.
+// The trainings under way. A result is first needed when its time is up; then every training under
+// way begins to be computed with it as one cohort (a batch of jobs), and whoever takes a result
+// waits for that one alone. A training starts from a copy of the model, so when it is computed does
+// not matter, and a GPU gets many nodes at once even where no two start at the same instant.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct Training {
   Vector model{};  // Empty where another process has it and trains it.
   Random random{0};
   float loss = 0;
-  bool computed = false;
+  bool computed = false;             // Or about to be: it was part of a cohort.
+  std::optional<std::size_t> job{};  // Its place in the cohort, until it is awaited.
 };
 
 class Trainings {
@@ -26,8 +28,11 @@ class Trainings {
   Trainings(Trainer& trainer, std::size_t nodes) : trainer_(trainer), under_way_(nodes) {}
 
   void begin(NodeId node, Training training);
+  // Its time is up: it begins to be computed if it has not.
+  void end(NodeId node);
+  // What became of it, after its end. Threads may take different nodes' at once.
   Trained take(NodeId node);
-  void cancel(NodeId node) { under_way_[node].reset(); }
+  void cancel(NodeId node);
 
   // The model it began with or ended with; none where the node does not train.
   const Vector* model(NodeId node) const {
@@ -38,8 +43,10 @@ class Trainings {
 
  private:
   void compute_all();
+  void await(Training& training);
 
   Trainer& trainer_;
+  std::vector<TrainJob> cohort_;                    // Of the last computing.
   std::vector<std::optional<Training>> under_way_;  // By node.
 };
 

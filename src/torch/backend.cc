@@ -39,6 +39,10 @@ void learn_stacked(const Model& model, const LearningOptions& options, Learning&
         "device: {} runs on LibTorch, in float32: leave precision=tf32 out", model.name));
   require_plain_sgd(options.training, device.cuda ? "device=cuda" : "device=cpu:mode=stacked",
                     "use device=cpu");
+  if (device.gpus.size() > 1)
+    throw std::invalid_argument(
+        fmt::format("device: {} runs on LibTorch, on one GPU and not on {}: use device=cuda:{}",
+                    model.name, device.gpus.size(), device.index));
   if (device.cuda) require_cuda(device.index);
   learning.trainer = make_stacked_trainer(stacked_trainer_parts(model, options, learning));
   learning.evaluator = make_stacked_evaluator(stacked_evaluator_parts(model, options, learning));
