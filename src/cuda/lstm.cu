@@ -409,9 +409,7 @@ struct LstmGrid {
 
 void start_cluster(LstmKernel kernel, const LstmGrid& grid, cudaStream_t stream,
                    const LstmLaunch& what) {
-  require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(grid.shared_bytes)),
-          "a kernel's shared memory");
+  allow_shared(reinterpret_cast<const void*>(kernel), grid.shared_bytes);
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim.x = grid.ranks;
