@@ -14,7 +14,7 @@
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
 # DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes three runs of each,
-# ONLY=a,b runs some cells of a set (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time. On an H200 a run of `jwins` takes half a minute
+# FLAGS="--protocol=dpsgd:rounds=100" changes lines, ONLY=a,b runs some cells of a set (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time. On an H200 a run of `jwins` takes half a minute
 # and so does one of `async`; on two CPU cores forty minutes and two hours.
 # A run that is already there is kept, one that was cut short goes on where it stopped.
 set -euo pipefail
@@ -52,4 +52,4 @@ if [[ ${line[0]} == *cifar10* && ! -e data/cifar-10-batches-bin/test_batch.bin ]
 fi
 readonly only=${ONLY:-${line[1]}}
 exec "$tessera" sweep "experiments/${line[0]}.toml" ${only:+--only="$only"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
-  ${SEEDS:+--seeds="$SEEDS"} ${JOBS:+--jobs="$JOBS"} "${line[@]:3}"
+  ${SEEDS:+--seeds="$SEEDS"} ${JOBS:+--jobs="$JOBS"} "${line[@]:3}" ${FLAGS:-}
