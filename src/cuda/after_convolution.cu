@@ -79,8 +79,8 @@ __device__ void largest(const float (&x)[kPixels], bool relu, float& out, unsign
   }
 }
 
-// The largest of a block's non-negative numbers, whose bits have the same order. A block may have any
-// number of threads.
+// The largest of a block's non-negative numbers, whose bits have the same order. A block may have
+// any number of threads.
 class BlockMax {
  public:
   __device__ explicit BlockMax(unsigned* shared) : shared_(shared) {
@@ -172,6 +172,24 @@ __device__ void sum_gradients(Windows<kPool, 0>& windows, const BlockMemory& blo
   sum_over_block(sums, windows.place, block.scratch, block.channels);
 }
 
+// Both end with a barrier.
+__device__ void bring_moments(const AfterShape& shape, const float* moments,
+                              const BlockMemory& block) {
+  for (int group = threadIdx.x; group < shape.groups; group += blockDim.x) {
+    block.first[group] = moments[2 * group];
+    block.second[group] = moments[2 * group + 1];
+  }
+  __syncthreads();
+}
+__device__ void store_sums(const AfterShape& shape, const BlockMemory& block, std::size_t image,
+                           const AfterGradients& gradients) {
+  for (int c = threadIdx.x; c < shape.channels; c += blockDim.x) {
+    gradients.beta[image * shape.channels + c] = block.channels[c];
+    gradients.gamma[image * shape.channels + c] = block.channels[shape.channels + c];
+  }
+  __syncthreads();
+}
+
 template <bool kPool>
 __global__ void __launch_bounds__(kThreadsMax, 2)
     after_gradient_kernel(const AfterShape shape, AfterMemory memory, const float* parameters,
@@ -192,11 +210,7 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
   if (shape.groups > 0) {
     const int in_group = shape.channels / shape.groups;
     const float* const moments = memory.moments + image * 2 * shape.groups;
-    for (int group = threadIdx.x; group < shape.groups; group += blockDim.x) {
-      block.first[group] = moments[2 * group];
-      block.second[group] = moments[2 * group + 1];
-    }
-    __syncthreads();
+    bring_moments(shape, moments, block);
     const float4 mean = of_groups(block.first, place, in_group);
     const float4 r = of_groups(block.second, place, in_group);
     sum_gradients(windows, block, mean, r, sent);
@@ -207,11 +221,7 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
       block.second[group] =
           group_sum(block.channels + shape.channels, gammas, group, in_group) / count;
     }
-    for (int c = threadIdx.x; c < shape.channels; c += blockDim.x) {
-      gradients.beta[image * shape.channels + c] = block.channels[c];
-      gradients.gamma[image * shape.channels + c] = block.channels[shape.channels + c];
-    }
-    __syncthreads();
+    store_sums(shape, block, image, gradients);
     slope = r * quad_at(gammas, place);
     along = float4{0, 0, 0, 0} - r * r * of_groups(block.second, place, in_group);
     constant = float4{0, 0, 0, 0} - r * of_groups(block.first, place, in_group) - along * mean;

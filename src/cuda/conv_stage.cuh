@@ -110,9 +110,9 @@ __device__ void store(const ConvolveArgs& a, const TilePlace& place, int first_p
                         ? min(a.tile.images, a.batch - place.image) * a.tile.out_height
                         : min(a.tile.rows, a.tile.out_height - place.y);
   const std::size_t image = static_cast<std::size_t>(blockIdx.y) * a.batch + place.image;
-  float* const tile =
-      a.out + (image * a.tile.out_height + place.y) * a.tile.out_width * a.out_channels +
-      first_column + 2 * lane.t;
+  float* const tile = a.out +
+                      (image * a.tile.out_height + place.y) * a.tile.out_width * a.out_channels +
+                      first_column + 2 * lane.t;
   const float of_node = a.of_node ? a.of_node[blockIdx.y] : 1;
   float2 bias[kColumns] = {};
   if (a.bias)

@@ -76,7 +76,10 @@ __device__ inline void load_tile_row(const ConvTile& tile, const float* from, bo
     }
     return;
   }
-  const int shift = tile.chunk == 32 ? 3 : tile.chunk == 16 ? 2 : 0, quads = tile.in_columns() << shift;
+  const int shift = tile.chunk == 32   ? 3
+                    : tile.chunk == 16 ? 2
+                                       : 0,
+            quads = tile.in_columns() << shift;
   for (int i = lane; i < quads; i += 32) {
     const int column = i >> shift, quad = i & ((1 << shift) - 1), x = column - pad;
     const bool inside = there && x >= 0 && x < tile.width * tile.spread &&

@@ -12,20 +12,20 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kRows = 4;    // Tiles of 16 pixels that a warp makes at a time.
-constexpr int kSteps = 4;   // Two taps each: 32 products are summed up by the tensor cores.
-constexpr int kPixel = 16;  // Bytes.
+constexpr int kRows = 4;      // Tiles of 16 pixels that a warp makes at a time.
+constexpr int kSteps = 4;     // Two taps each: 32 products are summed up by the tensor cores.
+constexpr int kPixel = 16;    // Bytes.
 constexpr int kBlocks = 384;  // As many as a large GPU has room for.
 
 // A lane's place among the taps, two further with every step; past the last it stands at the first,
 // whose products count nothing there.
 struct TapWalk {
   __device__ TapWalk(const ConvTile& tile, int first)
-      : kernel_(tile.kernel), across_(tile.in_columns()), row_(first / tile.kernel),
+      : kernel_(tile.kernel),
+        across_(tile.in_columns()),
+        row_(first / tile.kernel),
         column_(first % tile.kernel) {}
-  __device__ int offset() const {
-    return row_ < kernel_ ? kPixel * (row_ * across_ + column_) : 0;
-  }
+  __device__ int offset() const { return row_ < kernel_ ? kPixel * (row_ * across_ + column_) : 0; }
   __device__ void next() {
     for (column_ += 2; column_ >= kernel_; column_ -= kernel_) ++row_;
   }
@@ -54,8 +54,8 @@ __device__ void add_pixels(const ConvolveArgs& a, const float* image, const floa
                            const int* offsets, int first, WarpSums<kRows, kColumns>& sums) {
   constexpr int kPitch = kFloat * (8 * kColumns + kPad);
   const int lane = threadIdx.x % 32;
-  const std::uint32_t right_at = shared_address(weights) +
-                                 (8 * (lane / 8 % 2) + lane % 8) * kPitch + kBlock * (lane / 16);
+  const std::uint32_t right_at =
+      shared_address(weights) + (8 * (lane / 8 % 2) + lane % 8) * kPitch + kBlock * (lane / 16);
   std::uint32_t pixels[kRows];
   for (int i = 0; i < kRows; ++i)
     pixels[i] = shared_address(image) + kFloat * offsets[first + 16 * i + lane % 16];
@@ -146,10 +146,10 @@ __device__ void store_first(const WeightsArgs& a, int first_tap, int first_colum
                             const WarpSums<2, kColumns>& sums) {
   const Lane lane;
   const int kernel = a.tile.kernel, inputs = a.taps_by_row / kernel;
-  float* const to = a.d_weights +
-                    (static_cast<std::size_t>(blockIdx.y) * gridDim.z + blockIdx.z) * a.rows *
-                        a.outputs +
-                    first_column;
+  float* const to =
+      a.d_weights +
+      (static_cast<std::size_t>(blockIdx.y) * gridDim.z + blockIdx.z) * a.rows * a.outputs +
+      first_column;
   for (int i = 0; i < 2; ++i)
     for (int half = 0; half < 2; ++half) {
       const int tap = first_tap + 2 * i + half;
@@ -161,7 +161,8 @@ __device__ void store_first(const WeightsArgs& a, int first_tap, int first_colum
           pair[n] = (own + __shfl_xor_sync(0xffffffff, own, 16)) * factor;
         }
         if (lane.g < inputs && tap < kernel * kernel)
-          *reinterpret_cast<float2*>(to + row * a.outputs + 8 * j + 2 * lane.t) = {pair[0], pair[1]};
+          *reinterpret_cast<float2*>(to + row * a.outputs + 8 * j + 2 * lane.t) = {pair[0],
+                                                                                   pair[1]};
       }
     }
   // What fills up a segment is no weight.
@@ -272,7 +273,8 @@ void convolve_first(const Pass& pass, const ConvShape& shape, const PixelPairs& 
                  .of_all = in.unit};
   a.tile = make_tile(pixel_tile(shape), kRowsPixels, pass.batch);
   const int tiles = tiles_of(a.tile, pass.batch), across = shape.outputs / columns;
-  const int blocks = std::clamp((kBlocks + pass.nodes * across - 1) / (pass.nodes * across), 1, tiles);
+  const int blocks =
+      std::clamp((kBlocks + pass.nodes * across - 1) / (pass.nodes * across), 1, tiles);
   const std::size_t floats = 2 * a.tile.floats() + a.weight_rows * (columns + kPad);
   launch(pass.precision == Precision::kTf32 ? first_kernel<Precision::kTf32>(columns)
                                             : first_kernel<Precision::k3xF16>(columns),

@@ -1,6 +1,6 @@
-// The convolutions of convolve.cu and the gradients of their inputs, of pairs of halves. A warp makes
-// 32 or 64 pixels times 16 or 32 channels. Terms are added segment by segment: one order for every
-// result, whatever the tiles are.
+// The convolutions of convolve.cu and the gradients of their inputs, of pairs of halves. A warp
+// makes 32 or 64 pixels times 16 or 32 channels. Terms are added segment by segment: one order for
+// every result, whatever the tiles are.
 #include "cuda/conv_stage.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/pairs.cuh"
@@ -8,7 +8,6 @@
 
 namespace tessera::cuda {
 namespace {
-
 
 // Where a lane reads the right factors of a segment, from the stage's begin on.
 template <Precision kPrecision, int kColumns, int kTerms, Kind kKind>
@@ -25,9 +24,9 @@ struct RightReader {
   __device__ void load(std::uint32_t stage, int step, RightPairs<kColumns>& right) const {
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
-      const std::uint32_t at = stage + first +
-                               (kTurned ? 16 * j * pitch + 16 * step * kHalf
-                                        : 16 * step * pitch + 16 * j * kHalf);
+      const std::uint32_t at =
+          stage + first +
+          (kTurned ? 16 * j * pitch + 16 * step * kHalf : 16 * step * pitch + 16 * j * kHalf);
       constexpr bool kSmall = kPrecision != Precision::kTf32;
       if constexpr (kTurned) {
         load_blocks(at, right.big[j]);
@@ -129,8 +128,7 @@ void start(const Pass& pass, ConvolveArgs a) {
   a.turned_pad = kPad;
   const int warps_down = a.columns == 64 ? kWarps / 2 : kWarps;
   const ConvTile large = make_tile(a.tile, 64 * warps_down, pass.batch);
-  const int large_tiles =
-      tiles_of(large, pass.batch) * pass.nodes * (a.out_channels / a.columns);
+  const int large_tiles = tiles_of(large, pass.batch) * pass.nodes * (a.out_channels / a.columns);
   if (a.columns >= 32 && a.length == 32 && large_tiles >= kLargeTiles) {
     a.tile = large;
     return start<4, 4, 32, kKind>(pass, a);

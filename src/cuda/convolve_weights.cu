@@ -59,7 +59,8 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 3) weights_kernel(const Weight
   extern __shared__ float4 shared[];
   float* const image = reinterpret_cast<float*>(shared);
   float* const d_out = image + a.tile.floats();
-  int* const offsets = reinterpret_cast<int*>(d_out + padded_pixels(a.tile, 8) * (8 * kColumns + 8));
+  int* const offsets =
+      reinterpret_cast<int*>(d_out + padded_pixels(a.tile, 8) * (8 * kColumns + 8));
   const int group = blockIdx.x % a.row_groups, chunk = blockIdx.x / a.row_groups % a.chunks;
   const int first_column = blockIdx.x / (a.row_groups * a.chunks) * 8 * kColumns;
   const int first_row = (group * (blockDim.x / 32) + threadIdx.x / 32) * 32;
@@ -116,8 +117,8 @@ void convolve_weights(const Pass& pass, const ConvShape& shape, const Rows& in, 
                       float* d_weights) {
   const int chunk = shape.by_rows() ? shape.inputs : shape.inputs % 32 == 0 ? 32 : 16;
   WeightsArgs a{.in = in, .d_out = d_out, .d_weights = d_weights};
-  const int warps = fill_args(pass, shape, chunk, shape.by_rows() ? shape.inputs : chunk + 8,
-                              kWarpsMax, a);
+  const int warps =
+      fill_args(pass, shape, chunk, shape.by_rows() ? shape.inputs : chunk + 8, kWarpsMax, a);
   const int parts = weight_parts(shape, pass.batch);
   switch (pass.precision) {
     case Precision::kFp32:

@@ -1,5 +1,5 @@
-// The gradients of weights of convolve_weights.cu, of pairs of halves. Pixels are the terms, 16 at a
-// time; channels and outputs lie side by side in shared memory, so both factors are read turned.
+// The gradients of weights of convolve_weights.cu, of pairs of halves. Pixels are the terms, 16 at
+// a time; channels and outputs lie side by side in shared memory, so both factors are read turned.
 #include "cuda/launch.cuh"
 #include "cuda/pairs.cuh"
 #include "cuda/pairs.h"
@@ -26,10 +26,10 @@ struct Readers {
     for (int i = 0; i < 2; ++i) {
       const int first = first_row + 16 * i;
       const bool there = first < a.segments * a.length;
-      rows[i] = shared_address(image) + kBlock * near +
-                (there ? kFloat * a.tile.segment_offset(first / a.length) +
-                             kHalf * (first % a.length)
-                       : 0);
+      rows[i] =
+          shared_address(image) + kBlock * near +
+          (there ? kFloat * a.tile.segment_offset(first / a.length) + kHalf * (first % a.length)
+                 : 0);
     }
     d_out = shared_address(tile) + (8 * near + row) * kFloat * (8 * kColumns + kPad) + kBlock * far;
   }
@@ -109,8 +109,7 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
       WarpSums<2, kColumns> some;
 #pragma unroll
       for (int pixel = 0; pixel < kSummed; pixel += kTogether)
-        if (begin + pixel < pixels)
-          readers.add(buffers.offsets, begin + pixel, turn * apart, some);
+        if (begin + pixel < pixels) readers.add(buffers.offsets, begin + pixel, turn * apart, some);
       add_to(sums, some);
     }
     __syncthreads();

@@ -1,6 +1,6 @@
-// Numbers into pairs of halves (pairs.cuh). A block takes an image or a node's weights; a thread four
-// numbers at a time. The numbers of a group are read and written by threads of one warp, so that
-// pairs may take the place of the floats they were made of.
+// Numbers into pairs of halves (pairs.cuh). A block takes an image or a node's weights; a thread
+// four numbers at a time. The numbers of a group are read and written by threads of one warp, so
+// that pairs may take the place of the floats they were made of.
 #include "cuda/launch.cuh"
 #include "cuda/pairs.cuh"
 #include "cuda/pairs.h"
@@ -53,8 +53,8 @@ __global__ void split_images_kernel(const float* from, std::size_t width, int gr
 }
 
 // Eight rows to a tap: its channels for the larger halves of a pixel, filled up to four, and again
-// for the smaller ones. The larger halves of weights are multiplied with both, the smaller ones with
-// the larger halves of pixels alone.
+// for the smaller ones. The larger halves of weights are multiplied with both, the smaller ones
+// with the larger halves of pixels alone.
 __global__ void split_first_kernel(const ConvShape shape, int length, std::size_t floats, int rows,
                                    int group, const float* from, std::size_t stride, float* to,
                                    float* unit) {
@@ -122,7 +122,8 @@ void split_images(const Pass& pass, const Rows& from, int channels, float* maxim
 }
 
 void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, const Pairs& to) {
-  launch(split_weights_kernel, dim3(static_cast<unsigned>(pass.nodes)), kWeightThreads, 0, pass.stream, pass.parameters + weights, pass.dimension,
+  launch(split_weights_kernel, dim3(static_cast<unsigned>(pass.nodes)), kWeightThreads, 0,
+         pass.stream, pass.parameters + weights, pass.dimension,
          static_cast<std::size_t>(shape.rows()) * shape.outputs, pair_group(shape.outputs), to.data,
          to.unit);
 }

@@ -122,11 +122,11 @@ class CudaTrainer final : public Trainer {
   Workers workers_;
   const ResidentData& data_;
   OptimizerRows optimizer_;
-  std::size_t in_flight_ = kInFlight;  // As many chunks, of up to
-  std::size_t chunk_nodes_;            // so many nodes.
+  std::size_t in_flight_ = kInFlight;  // Chunks at a time.
+  std::size_t chunk_nodes_;            // At most so many nodes are in a chunk.
   std::deque<Chunk> chunks_;
-  std::size_t together_ = 1;  // Nodes in each chunk of the cohort under way but the last,
-  std::size_t fetched_ = 0;   // and how many of them begin() had to await.
+  std::size_t together_ = 1;  // Nodes in each chunk of the cohort under way but the last.
+  std::size_t fetched_ = 0;   // So many of the cohort were awaited by begin() already.
 };
 
 std::size_t CudaTrainer::bytes_of_node() const {

@@ -34,8 +34,8 @@ __host__ __device__ inline int padded_pixels(const ConvTile& tile, int together)
   return (tile.pixels() + together - 1) / together * together;
 }
 
-// Where a tile of d_out lies. Its pixels lie side by side, whole images too; those `there` are of the
-// image and of the batch.
+// Where a tile of d_out lies. Its pixels lie side by side, whole images too; those `there` are of
+// the image and of the batch.
 struct DOutTile {
   const float* from;
   int there, outputs;
@@ -59,8 +59,8 @@ struct DOutTile {
   }
 };
 
-// d_out's tile, [pixels][columns] with a pitch of columns + kPad: zeros where the batch or the image
-// has ended, and up to a multiple of kTogether.
+// d_out's tile, [pixels][columns] with a pitch of columns + kPad: zeros where the batch or the
+// image has ended, and up to a multiple of kTogether.
 template <int kColumns, int kPad, int kTogether>
 __device__ void load_d_out(const WeightsArgs& a, const TilePlace& place, int first_column,
                            float* to) {

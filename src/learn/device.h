@@ -37,14 +37,14 @@ struct DeviceOptions {
   enum class Precision { kFp32, k3xTf32, kTf32, k3xF16 };
   Mode mode = Mode::kAuto;
   bool cuda = false;
-  std::vector<int> gpus{};                   // All that are named, as often as they are.
-  int index = 0;                             // The GPU; of several, the first.
-  unsigned sharers = 1;                      // So many divide its memory.
-  std::size_t chunk = 0;                     // 0: as many nodes as fit.
-  std::uint64_t memory_bytes = 0;            // 0: half of what the device has.
-  bool deterministic = false;                // LibTorch's convolutions; ours always are.
-  Precision precision = Precision::k3xF16;   // Of our kernels on a GPU.
-  CpuKernels kernels{};                      // Of the CPU layers.
+  std::vector<int> gpus{};                  // All that are named, as often as they are.
+  int index = 0;                            // The GPU; of several, the first.
+  unsigned sharers = 1;                     // So many divide its memory.
+  std::size_t chunk = 0;                    // 0: as many nodes as fit.
+  std::uint64_t memory_bytes = 0;           // 0: half of what the device has.
+  bool deterministic = false;               // LibTorch's convolutions; ours always are.
+  Precision precision = Precision::k3xF16;  // Of our kernels on a GPU.
+  CpuKernels kernels{};                     // Of the CPU layers.
 };
 
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
