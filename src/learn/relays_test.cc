@@ -22,8 +22,8 @@ class Doubling final : public Trainer {
 };
 
 TEST(Relays, KeepTheirModelsWhileTheOthersAreAwaited) {
-  Learning learning{.trainer = std::make_unique<Doubling>(),
-                    .partition = {.train = {{}, {0}, {}, {1}}}};
+  Learning learning{.partition = {.train = {{}, {0}, {}, {1}}},
+                    .trainer = std::make_unique<Doubling>()};
   leave_out_relays(learning, std::nullopt);
   std::vector<Vector> models(4, Vector{1});
   std::vector<TrainJob> cohort;

@@ -39,7 +39,7 @@ class StackedTrainer final : public Trainer {
     for (std::size_t start = 0, turn = 0; start < cohort.size(); start += chunk_, ++turn) {
       Chunk& chunk = chunks_[turn % chunks_.size()];
       finish(chunk);
-      begin(chunk, cohort.subspan(start, std::min(chunk_, cohort.size() - start)));
+      begin_chunk(chunk, cohort.subspan(start, std::min(chunk_, cohort.size() - start)));
     }
     for (Chunk& chunk : chunks_) finish(chunk);
   }
@@ -63,7 +63,7 @@ class StackedTrainer final : public Trainer {
   float* row_of(const Chunk& chunk, std::size_t row) const {
     return chunk.rows.host.data_ptr<float>() + row * dimension();
   }
-  void begin(Chunk& chunk, std::span<TrainJob> jobs);
+  void begin_chunk(Chunk& chunk, std::span<TrainJob> jobs);
   void finish(Chunk& chunk);
   void allocate(Chunk& chunk, std::size_t nodes) const;
   void shape(Mirrored& tensor, const std::vector<std::int64_t>& shape,
@@ -105,7 +105,7 @@ void StackedTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
   shape(chunk.losses, {whole(nodes)}, torch::kFloat);
 }
 
-void StackedTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
+void StackedTrainer::begin_chunk(Chunk& chunk, std::span<TrainJob> jobs) {
   use_one_torch_thread();
   allocate(chunk, jobs.size());
   chunk.jobs = jobs;
