@@ -45,13 +45,16 @@ class SimDevice : public testing::Test {
   // How it says that it failed when its device trains so many cohorts; an empty text when it did
   // not.
   Failure run_with_cohorts(int after, SimOptions options) const {
+    return run_with_cohorts(after, std::move(options), experiment_);
+  }
+  Failure run_with_cohorts(int after, SimOptions options, const Experiment& experiment) const {
     options.make_lesson = [after](const Plan& plan, unsigned threads) {
       Learning lesson = make_lesson(plan, threads);
       lesson.trainer = std::make_unique<Sickens>(std::move(lesson.trainer), after);
       return lesson;
     };
     try {
-      simulate(experiment_, root_ / "run", options);
+      simulate(experiment, root_ / "run", options);
     } catch (const std::exception&) {
       return failure_of(std::current_exception());
     }
@@ -96,6 +99,20 @@ TEST_F(SimDevice, AFailureSaysHowTheRunGoesOnAndItDoes) {
   EXPECT_EQ(run_with_cohorts(1000, again).code, 0);
   EXPECT_EQ(digest("run"), digest("whole"));
   EXPECT_EQ(metrics("run"), metrics("whole"));
+}
+
+TEST_F(SimDevice, ARunGoesOnElsewhereOnItsDevice) {
+  simulate(experiment_, root_ / "whole", options_);
+  EXPECT_EQ(run_with_cohorts(8, options_).code, 1);
+  SimOptions again = options_;
+  again.existing = ExistingRun::kResume;
+  Experiment elsewhere = experiment_;
+  elsewhere.device = "cpu:chunk=2";
+  EXPECT_EQ(run_with_cohorts(1000, again, elsewhere).code, 0);
+  EXPECT_EQ(digest("run"), digest("whole"));
+  EXPECT_EQ(metrics("run"), metrics("whole"));
+  // It is over, wherever one asks from.
+  EXPECT_EQ(run_with_cohorts(0, again).code, 0);
 }
 
 TEST_F(SimDevice, AFailureBeforeTheFirstCheckpointSaysToBeginAnew) {

@@ -70,7 +70,7 @@ void lengthen(SimulatedRun& run, const Plan& before, RunFolder* folder, Round sa
   folder->write_config(to_toml(run.plan().experiment));
 }
 
-// Continues from the newest checkpoint, where there is one; else begins. `before` is the shorter
+// Continues from the newest checkpoint, where there is one; else begins. `before` is the former
 // plan of a run that is to become longer.
 void begin_or_resume(SimulatedRun& run, RunFolder* folder, const SimOptions& options,
                      const std::optional<Plan>& before) {
@@ -232,17 +232,21 @@ std::string command_to_resume(std::string command) {
   return command;
 }
 
-std::string how_to_go_on(const std::filesystem::path& out, const std::string& command) {
+// Of several ranks one alone may see the folder.
+std::string how_to_go_on(const std::filesystem::path& out, const SimOptions& options) {
+  if (options.ranks)
+    return "the same mpirun or srun with --resume goes on from the last checkpoint, if there is "
+           "one";
   const auto saved = checkpoints_in(out / "checkpoint");
   if (saved.empty()) return "there was no checkpoint yet: begin anew with --overwrite";
   return fmt::format("the run can go on after round {}: {}", saved.front().first,
-                     command_to_resume(command));
+                     command_to_resume(options.command));
 }
 
 // What is known before data is loaded.
 struct Prepared {
   Plan plan{};
-  std::optional<Plan> before{};  // Shorter, of a run that is to become longer.
+  std::optional<Plan> before{};  // Of a run that goes on otherwise: for longer, or on other GPUs.
   std::string former{};          // Its text.
   bool over = false;             // It came to its end before.
   std::string summary{};         // Of one that is over.
@@ -254,13 +258,14 @@ Prepared prepare(const Experiment& experiment, const std::filesystem::path& out,
   Prepared prepared{.plan = read_plan(experiment)};
   if (!options.writes()) return prepared;
   const bool resumes = options.existing == ExistingRun::kResume;
-  if (resumes) prepared.before = plan_to_lengthen(out, prepared.plan);
+  if (resumes) prepared.before = plan_to_go_on_from(out, prepared.plan);
   if (prepared.before) prepared.former = to_toml(prepared.before->experiment);
   RunFolder::check(out, to_toml(prepared.plan.experiment), options.existing, prepared.former);
   const auto finished = RunFolder::finished(out);
-  prepared.over = finished && resumes && !prepared.before;
+  prepared.over =
+      finished && resumes && (!prepared.before || same_end(*prepared.before, prepared.plan));
   if (prepared.over) prepared.summary = *finished;
-  if (finished && prepared.before && checkpoints_in(out / "checkpoint").empty())
+  if (finished && prepared.before && !prepared.over && checkpoints_in(out / "checkpoint").empty())
     throw std::invalid_argument(
         fmt::format("{} came to its end and left no checkpoint to make it longer from: a run with "
                     "--keep does; begin anew with --overwrite",
@@ -330,7 +335,7 @@ Simulated simulate(const Experiment& experiment, const std::filesystem::path& ou
     if (const auto stopped = carry_out(*run, written, options, prepared.before))
       return {{}, *stopped};
   } catch (const DeviceFailed& failed) {
-    throw DeviceFailed(fmt::format("{}; {}", failed.what(), how_to_go_on(out, options.command)));
+    throw DeviceFailed(fmt::format("{}; {}", failed.what(), how_to_go_on(out, options)));
   }
   if (options.save_models) run->export_models(out / "models", options.formats);
   Summary summary = run->summary();

@@ -64,6 +64,15 @@ std::string_view to_string(DeviceOptions::Precision precision) {
   return kPrecisions[static_cast<std::size_t>(precision)];
 }
 
+std::string without_place(std::string_view spec) {
+  constexpr std::array<std::string_view, 3> kPlace = {"index", "chunk", "memory"};
+  Spec device = parse_spec(in_full(spec));
+  std::erase_if(device.options, [&](const auto& option) {
+    return std::find(kPlace.begin(), kPlace.end(), option.first) != kPlace.end();
+  });
+  return to_string(device);
+}
+
 DeviceOptions parse_device(std::string_view spec) {
   Options options(parse_spec(in_full(spec)));
   DeviceOptions device;

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,5 +51,7 @@ struct DeviceOptions {
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
 DeviceOptions parse_device(std::string_view spec);
 std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
+// The line without what changes no model: which GPUs, how many nodes at a time, how much memory.
+std::string without_place(std::string_view spec);
 
 }  // namespace tessera

@@ -43,6 +43,15 @@ TEST(ParseDevice, ReadsWhichGpus) {
   EXPECT_EQ(parse_device("cuda:0-1,chunk=8").chunk, 8u);
 }
 
+TEST(ParseDevice, LeavesOutWhatChangesNoModel) {
+  for (const auto& [spec, rest] :
+       {std::pair("cpu", "cpu"), std::pair("cuda:0-3", "cuda"), std::pair("cuda:index=1", "cuda"),
+        std::pair("cuda:2,precision=tf32,chunk=8", "cuda:precision=tf32"),
+        std::pair("cpu:convolution=winograd", "cpu:convolution=winograd"),
+        std::pair("cuda:memory=40GiB,deterministic=yes", "cuda:deterministic=yes")})
+    EXPECT_EQ(without_place(spec), rest);
+}
+
 TEST(ParseDevice, RefusesGpusThatCannotBe) {
   EXPECT_EQ(refusal("cuda:3-0"), "cuda: index: 3-0 has its larger end first: write 0-3");
   EXPECT_EQ(refusal("cuda:0-999"),

@@ -87,7 +87,7 @@ class PythonRun {
 
   // The text of the run in this folder, where this one is the same but longer; else nothing.
   std::string shorter_in(const std::string& folder) const {
-    const std::optional<Plan> before = plan_to_lengthen(folder, run_->plan());
+    const std::optional<Plan> before = plan_to_go_on_from(folder, run_->plan());
     if (!before) return {};
     if (RunFolder::finished(folder) &&
         checkpoints_in(std::filesystem::path(folder) / "checkpoint").empty())

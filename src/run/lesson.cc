@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "base/threads.h"
 #include "data/views.h"
 #include "run/lesson.h"
 
@@ -16,34 +15,49 @@ namespace {
 
 class TimedTrainer final : public Trainer {
  public:
-  TimedTrainer(std::unique_ptr<Trainer> trainer, double& seconds, unsigned threads)
-      : trainer_(std::move(trainer)), seconds_(seconds), threads_(threads) {}
+  TimedTrainer(std::unique_ptr<Trainer> trainer, double& seconds)
+      : trainer_(std::move(trainer)), seconds_(seconds) {}
   std::size_t dimension() const override { return trainer_->dimension(); }
   Vector initial_model() const override { return trainer_->initial_model(); }
   std::vector<std::uint32_t> tensors() const override { return trainer_->tensors(); }
   void train(std::span<TrainJob> cohort) override {
-    const Stopwatch watch;
+    const Waiting waiting(*this);
     trainer_->train(cohort);
-    seconds_ += watch.seconds();
   }
   void begin(std::span<TrainJob> cohort) override {
-    const Stopwatch watch;
+    const Waiting waiting(*this);
     trainer_->begin(cohort);
-    seconds_ += watch.seconds();
   }
   void await(std::size_t job) override {
-    const Stopwatch watch;
+    const Waiting waiting(*this);
     trainer_->await(job);
-    const std::lock_guard lock(mutex_);
-    seconds_ += watch.seconds() / threads_;
   }
   void fields(Archive& archive) override { trainer_->fields(archive); }
 
  private:
+  // A thread's wait. Waits that overlap count once.
+  class Waiting {
+   public:
+    explicit Waiting(TimedTrainer& of) : of_(of) {
+      const std::lock_guard lock(of_.mutex_);
+      if (of_.waiting_++ == 0) of_.since_.restart();
+    }
+    ~Waiting() {
+      const std::lock_guard lock(of_.mutex_);
+      if (--of_.waiting_ == 0) of_.seconds_ += of_.since_.seconds();
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    TimedTrainer& of_;
+  };
+
   std::unique_ptr<Trainer> trainer_;
   std::mutex mutex_{};
   double& seconds_;
-  unsigned threads_;
+  unsigned waiting_ = 0;  // Threads.
+  Stopwatch since_{};     // While any waits.
 };
 
 class TimedEvaluator final : public Evaluator {
@@ -134,9 +148,8 @@ void divide_evaluation(Learning& lesson, const Blocks& blocks) {
     lesson.evaluator = std::make_unique<BlockEvaluator>(std::move(lesson.evaluator), blocks);
 }
 
-void measure(Learning& lesson, LessonTime& time, unsigned threads) {
-  lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s,
-                                                  threads_or_one_per_core(threads));
+void measure(Learning& lesson, LessonTime& time) {
+  lesson.trainer = std::make_unique<TimedTrainer>(std::move(lesson.trainer), time.training_s);
   lesson.evaluator =
       std::make_unique<TimedEvaluator>(std::move(lesson.evaluator), time.evaluating_s);
 }

@@ -20,13 +20,12 @@ void require_samples(const Plan& plan, const Learning& lesson);
 void divide_evaluation(Learning& lesson, const Blocks& blocks);
 
 // Wall time spent in learning, for the summary: what is left of a run is the simulator's own.
-// Training is what its users wait for: where a trainer computes some nodes while others are packed,
-// only what that leaves to wait for counts, the mean over the threads that wait.
+// Training is when some thread waits for it: where a trainer computes some nodes while all threads
+// pack others, that is not in it.
 struct LessonTime {
   double training_s = 0, evaluating_s = 0;
 };
-// Wraps trainer and evaluator in ones that measure; `time` must outlive them. So many threads await
-// what is trained; 0: one per core.
-void measure(Learning& lesson, LessonTime& time, unsigned threads);
+// Wraps trainer and evaluator in ones that measure; `time` must outlive them.
+void measure(Learning& lesson, LessonTime& time);
 
 }  // namespace tessera

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/device.h"
+
 namespace tessera {
 namespace {
 
@@ -39,19 +41,27 @@ void refuse_what_knows_the_length(const Experiment& experiment) {
 
 }  // namespace
 
-std::string toml_without_end(Experiment experiment) {
+std::string toml_of_same_run(Experiment experiment) {
   Spec protocol = parse_spec(experiment.protocol);
   std::erase_if(protocol.options, [](const auto& option) {
     return option.first == "rounds" || option.first == "until";
   });
   experiment.protocol = to_string(protocol);
+  experiment.device = without_place(experiment.device);
   return to_toml(experiment);
 }
 
-std::optional<Plan> plan_to_lengthen(const std::filesystem::path& folder, const Plan& now) {
+bool same_end(const Plan& before, const Plan& now) {
+  const PreparedProtocol& was = before.protocol.prepared;
+  const PreparedProtocol& is = now.protocol.prepared;
+  return rounds_of(is) == rounds_of(was) && is.until == was.until;
+}
+
+std::optional<Plan> plan_to_go_on_from(const std::filesystem::path& folder, const Plan& now) {
   std::optional<Plan> before = plan_in(folder);
   if (!before || to_toml(before->experiment) == to_toml(now.experiment)) return std::nullopt;
-  if (toml_without_end(before->experiment) != toml_without_end(now.experiment)) return std::nullopt;
+  if (toml_of_same_run(before->experiment) != toml_of_same_run(now.experiment)) return std::nullopt;
+  if (same_end(*before, now)) return before;
   const PreparedProtocol& was = before->protocol.prepared;
   const PreparedProtocol& is = now.protocol.prepared;
   if (rounds_of(is) < rounds_of(was) || is.until < was.until)

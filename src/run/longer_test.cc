@@ -108,10 +108,10 @@ class LongerFolder : public ::testing::Test {
     const std::string text = to_toml(read_plan(experiment).experiment);
     ASSERT_TRUE(write_file(folder_ / "config.toml", bytes_of(text)).ok());
   }
-  // "longer", "no" or why not.
+  // "goes on", "no" or why not.
   std::string asked(const Experiment& experiment) const {
     try {
-      return plan_to_lengthen(folder_, read_plan(experiment)) ? "longer" : "no";
+      return plan_to_go_on_from(folder_, read_plan(experiment)) ? "goes on" : "no";
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -120,15 +120,20 @@ class LongerFolder : public ::testing::Test {
       fs::path(::testing::TempDir()) / fmt::format("tessera_longer_test_{}", ::getpid());
 };
 
-TEST_F(LongerFolder, OnlyTheEndMayDiffer) {
+TEST_F(LongerFolder, OnlyTheEndAndTheDevicesPlaceMayDiffer) {
   const Experiment ten{.model = "logistic", .protocol = "dpsgd:rounds=10"};
   EXPECT_EQ(asked(ten), "no");
   holds(ten);
   EXPECT_EQ(asked(ten), "no");
   Experiment other = ten;
   other.protocol = "dpsgd:rounds=20";
-  EXPECT_EQ(asked(other), "longer");
+  EXPECT_EQ(asked(other), "goes on");
   other.seed = "91";
+  EXPECT_EQ(asked(other), "no");
+  other = ten;
+  other.device = "cpu:chunk=5";
+  EXPECT_EQ(asked(other), "goes on");
+  other.device = "cpu:precision=bf16";
   EXPECT_EQ(asked(other), "no");
   other = ten;
   other.protocol = "dpsgd:rounds=5";
@@ -145,7 +150,7 @@ TEST_F(LongerFolder, WhatDependsOnTheLengthIsRefusedByName) {
   };
   EXPECT_NE(answer(&Experiment::training, "sgd:schedule=cosine").find("length="),
             std::string::npos);
-  EXPECT_EQ(answer(&Experiment::training, "sgd:schedule=cosine,length=99"), "longer");
+  EXPECT_EQ(answer(&Experiment::training, "sgd:schedule=cosine,length=99"), "goes on");
   EXPECT_NE(answer(&Experiment::sharing, "topk:budget=0.2,schedule=0.5@0.5/2@1").find("schedule"),
             std::string::npos);
   EXPECT_NE(answer(&Experiment::merge, "end").find("merge"), std::string::npos);

@@ -270,8 +270,8 @@ bool Plan::own_data() const {
 std::uint64_t Plan::run() const {
   Experiment common = experiment;
   if (own_data()) common.data = lesson.options.data.spec.name;  // Where it lies is a node's affair.
-  // A simulation may be made longer (run/longer.h), and what was on its way is still of the run.
-  const std::string text = world ? toml_without_end(common) : to_toml(common);
+  // A simulation may go on otherwise (run/longer.h), and what was on its way is still of the run.
+  const std::string text = world ? toml_of_same_run(common) : to_toml(common);
   return hash_bytes(bytes_of(text), roster_run);
 }
 

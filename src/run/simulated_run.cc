@@ -6,6 +6,7 @@
 #include "data/class_table.h"
 #include "report/round_log.h"
 #include "report/time_log.h"
+#include "run/longer.h"
 #include "topology/describe.h"
 
 namespace tessera {
@@ -53,7 +54,7 @@ SimulatedRun::SimulatedRun(Plan plan, unsigned threads, Ranks* ranks)
 SimulatedRun::SimulatedRun(Plan plan, Learning lesson, unsigned threads, Ranks* ranks)
     : plan_(std::move(plan)), time_(std::make_unique<LessonTime>()), lesson_(std::move(lesson)) {
   require_samples(plan_, lesson_);
-  measure(lesson_, *time_, threads);
+  measure(lesson_, *time_);
   simulation_ = make_simulation(plan_, *lesson_.trainer, threads, ranks, lesson_.partition);
   divide_evaluation(lesson_, simulation_->blocks());
   log_ = make_log(plan_, lesson_, [this](const MetricsRow& row) {
@@ -78,6 +79,7 @@ void SimulatedRun::finish() {
 }
 
 void SimulatedRun::lengthen(const Plan& before) {
+  if (same_end(before, plan_)) return;
   if (simulation_->progress().any_finished())
     throw std::runtime_error(
         "cannot make it longer: in its last checkpoint some nodes had come to their end; a run "
