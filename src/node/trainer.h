@@ -1,5 +1,5 @@
 // Learning on flat vectors, as the layers above see it: a trainer knows data, not peers. learn/
-// implements it on the CPU, torch/ on GPUs.
+// implements it on the CPU, cuda/ and torch/ on GPUs.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ class Trainer {
   virtual Vector initial_model() const = 0;
   // How many parameters each tensor of the model has, in the vector's order; empty: it is one.
   virtual std::vector<std::uint32_t> tensors() const { return {}; }
-  // One job on a live node; every node that starts at the same instant in the simulator.
+  // One job on a live node; every node under way in the simulator.
   virtual void train(std::span<TrainJob> cohort) = 0;
 
   // The same in two steps, for those who have something to do with the first results while the last

@@ -43,15 +43,13 @@ void Trainings::compute_all() {
   for (std::optional<Training>& training : under_way_)
     if (training) await(*training);
   cohort_.clear();
-  for (NodeId id = 0; id < under_way_.size(); ++id) {
-    std::optional<Training>& training = under_way_[id];
-    if (!training || training->computed) continue;
-    training->computed = true;
-    if (!training->model.empty())
+  for (NodeId id = 0; id < under_way_.size(); ++id)
+    if (std::optional<Training>& training = under_way_[id];
+        training && !training->computed && !training->model.empty())
       cohort_.push_back({.node = id, .model = training->model, .random = training->random});
-  }
-  if (cohort_.empty()) return;
-  trainer_.begin(cohort_);
+  if (!cohort_.empty()) trainer_.begin(cohort_);
+  for (std::optional<Training>& training : under_way_)
+    if (training) training->computed = true;
   for (std::size_t job = 0; job < cohort_.size(); ++job) under_way_[cohort_[job].node]->job = job;
 }
 
