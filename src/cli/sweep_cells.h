@@ -19,7 +19,7 @@ struct PreparedCell {
   CellState state = CellState::kNew;
 
   const std::string& name() const { return cell.name; }
-  bool on_gpu() const { return cell.experiment.device != "cpu"; }
+  bool on_gpu() const { return cell.experiment.device.starts_with("cuda"); }
 };
 
 // Reads every cell's lines and looks into its folder, and touches nothing. Throws
