@@ -13,7 +13,7 @@ namespace {
 
 void learn_on_gpu(const Model& model, const LearningOptions& options, Learning& learning) {
   require_images_to_augment(options.training.augment, model.task);
-  const auto gpus = std::make_shared<const cuda::Gpus>(options.device);
+  const auto gpus = std::make_shared<const cuda::Gpus>(options.device, options.threads);
   learning.trainer = gpus->trainer(stacked_trainer_parts(model, options, learning));
   learning.evaluator = gpus->evaluator(stacked_evaluator_parts(model, options, learning));
   learning.gpu_use = [gpus] { return gpus->use(); };

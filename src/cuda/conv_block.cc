@@ -27,17 +27,21 @@ std::size_t arrange_weights(const ConvShape& shape, std::size_t flat, WorkingOrd
   return first;
 }
 
+ConvShape shape_of(const Layer& layer) {
+  const auto& conv = std::get<Convolution>(layer.kind);
+  return {.height = whole(layer.in[1]),
+          .width = whole(layer.in[2]),
+          .inputs = whole(layer.in[0]),
+          .outputs = whole(conv.outputs),
+          .kernel = whole(conv.kernel),
+          .stride = whole(conv.stride)};
+}
+
 class CudaConvBlock final : public CudaLayer {
  public:
   CudaConvBlock(const Model& model, const Layer& layer, const ConvBlock& block,
-                const Layout& layout) {
-    const auto& conv = std::get<Convolution>(layer.kind);
-    shape_ = {.height = whole(layer.in[1]),
-              .width = whole(layer.in[2]),
-              .inputs = whole(layer.in[0]),
-              .outputs = whole(conv.outputs),
-              .kernel = whole(conv.kernel),
-              .stride = whole(conv.stride)};
+                const Layout& layout)
+      : shape_(shape_of(layer)) {
     after_ = {.height = shape_.out_height(),
               .width = shape_.out_width(),
               .channels = shape_.outputs,
@@ -144,6 +148,13 @@ class CudaConvBlock final : public CudaLayer {
 };
 
 }  // namespace
+
+bool takes_pixel_pairs(const Model& model, Precision precision) {
+  if (!takes_pairs(precision) || model.layers.empty()) return false;
+  const Layer& first = model.layers.front();
+  return std::holds_alternative<Convolution>(first.kind) && shape_of(first).by_rows() &&
+         first_pairs_fit(shape_of(first));
+}
 
 std::unique_ptr<CudaLayer> make_conv_block(const Model& model, const Layer& layer,
                                            const ConvBlock& block, const Layout& layout) {

@@ -12,6 +12,9 @@ struct ConvBlock {
   bool relu = false, pool = false;
 };
 
+// Whether the first layer reads the samples' pixels as pairs of halves (pairs.h).
+bool takes_pixel_pairs(const Model& model, Precision precision);
+
 std::unique_ptr<CudaLayer> make_conv_block(const Model& model, const Layer& layer,
                                            const ConvBlock& block, const Layout& layout);
 std::unique_ptr<CudaLayer> make_linear(const Model& model, const Layer& layer, const Linear& linear,

@@ -8,10 +8,7 @@ namespace {
 template <typename T>
 DeviceArray<T> on_device(const std::vector<T>& values) {
   DeviceArray<T> memory(values.size());
-  if (!values.empty())
-    require(
-        cudaMemcpy(memory.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
-        "an upload");
+  if (!values.empty()) upload_now(memory.data(), values.data(), values.size() * sizeof(T));
   return memory;
 }
 

@@ -18,8 +18,7 @@ void turn(std::span<const float> image, std::size_t channels, std::span<float> t
 
 }  // namespace
 
-ResidentData::ResidentData(const Dataset& dataset, const Task& task,
-                           DeviceOptions::Precision precision)
+ResidentData::ResidentData(const Dataset& dataset, const Task& task, bool as_pairs)
     : width_(task.features()), features_(dataset.size() * width_), targets_(dataset.size()) {
   // In pieces, so that the floats of a large set are never in the host's memory all at once.
   constexpr std::size_t kPiece = 4096;
@@ -33,15 +32,15 @@ ResidentData::ResidentData(const Dataset& dataset, const Task& task,
       targets[start + i] = dataset.get(start + i, image);
       turn(image, channels, std::span(features).subspan(i * width_, width_));
     });
-    require(cudaMemcpy(features_.data() + start * width_, features.data(),
-                       count * width_ * sizeof(float), cudaMemcpyHostToDevice),
-            "loading the data");
+    upload_now(features_.data() + start * width_, features.data(), count * width_ * sizeof(float));
   }
-  require(cudaMemcpy(targets_.data(), targets.data(), targets.size() * sizeof(float),
-                     cudaMemcpyHostToDevice),
-          "loading the data");
-  if (takes_pairs(precision) && task.kind == Task::Kind::kImages && channels <= kPixelChannels)
-    split_pixels(dataset.size(), channels);
+  upload_now(targets_.data(), targets.data(), targets.size() * sizeof(float));
+  if (as_pairs) split_pixels(dataset.size(), channels);
+}
+
+std::uint64_t ResidentData::bytes_for(std::uint64_t samples, const Task& task, bool as_pairs) {
+  const std::size_t pairs = as_pairs ? task.features() / task.shape[0] * kPixelChannels : 0;
+  return sizeof(float) * samples * (task.features() + pairs + 1);
 }
 
 void ResidentData::split_pixels(std::size_t images, std::size_t channels) {

@@ -1,5 +1,5 @@
-// Samples that lie on the device, as rows; images pixel by pixel, [y][x][channel]. With
-// precision=3xf16 images of few channels lie there as pairs of halves, too (pairs.h).
+// Samples that lie on the device, as rows; images pixel by pixel, [y][x][channel].
+// Where a model's first layer takes them, pixels lie there as pairs of halves, too (pairs.h).
 #pragma once
 
 #include "cuda/kernels.h"
@@ -10,7 +10,9 @@ namespace tessera::cuda {
 
 class ResidentData {
  public:
-  ResidentData(const Dataset& dataset, const Task& task, DeviceOptions::Precision precision);
+  ResidentData(const Dataset& dataset, const Task& task, bool as_pairs);
+
+  static std::uint64_t bytes_for(std::uint64_t samples, const Task& task, bool as_pairs);
 
   Rows rows(const std::uint32_t* chosen, std::size_t chosen_stride) const {
     return {features_.data(), width_, chosen, chosen_stride, pairs_.data(), unit_};

@@ -95,10 +95,24 @@ void allow_shared(const void* kernel, std::size_t bytes) {
 void* allocate_bytes(Where where, std::size_t bytes) {
   if (bytes == 0) return nullptr;
   void* memory = nullptr;
-  require(where == Where::kDevice ? cudaMalloc(&memory, bytes) : cudaMallocHost(&memory, bytes),
-          fmt::format("allocating {:.2f} GiB{}", static_cast<double>(bytes) / 0x1p30,
-                      where == Where::kDevice ? "" : " of pinned memory on the host"));
+  const auto gib = static_cast<double>(bytes) / 0x1p30;
+  if (where == Where::kDevice) {
+    require(cudaMalloc(&memory, bytes), fmt::format("allocating {:.2f} GiB", gib));
+  } else if (cudaMallocHost(&memory, bytes) != cudaSuccess) {
+    cudaGetLastError();
+    throw DeviceFailed(fmt::format(
+        "device: the host has no {:.2f} GiB of memory that the GPU may copy from (pinned memory): "
+        "take fewer nodes at a time, as in device=cuda:chunk=16",
+        gib));
+  }
   return memory;
+}
+
+// A copy of a few bytes from ordinary memory may return before it is done, and streams that do not
+// wait for the first one would read what was there before.
+void upload_now(void* device, const void* host, std::size_t bytes) {
+  require(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "an upload");
+  require(cudaStreamSynchronize(nullptr), "an upload");
 }
 
 void free_bytes(Where where, void* memory) noexcept {

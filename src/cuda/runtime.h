@@ -38,6 +38,9 @@ enum class Where { kDevice, kHost };
 void* allocate_bytes(Where where, std::size_t bytes);
 void free_bytes(Where where, void* memory) noexcept;
 
+// Done when it returns, for every stream.
+void upload_now(void* device, const void* host, std::size_t bytes);
+
 template <typename T, Where kWhere>
 class Array {
  public:
@@ -47,7 +50,7 @@ class Array {
   // Grows, and forgets what was there.
   void fit(std::size_t size) {
     if (size <= size_) return;
-    memory_.reset();
+    *this = Array();
     *this = Array(size);
   }
   T* data() const { return memory_.get(); }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/check.h"
 #include "base/threads.h"
+#include "cuda/layers.h"
 #include "cuda/runtime.h"
 
 namespace tessera::cuda {
@@ -32,17 +32,11 @@ class SeveralTrainers final : public Trainer {
   void fields(Archive& archive) override { parts_.front()->fields(archive); }
 
   void train(std::span<TrainJob> cohort) override {
-    threads_.for_each(parts_.size(), [&](std::size_t i) {
-      const std::span<TrainJob> jobs = piece(cohort, i, parts_.size());
-      if (!jobs.empty()) parts_[i]->train(jobs);
-    });
+    for_each_part(cohort, [](Trainer& part, std::span<TrainJob> jobs) { part.train(jobs); });
   }
   void begin(std::span<TrainJob> cohort) override {
     jobs_ = cohort.size();
-    threads_.for_each(parts_.size(), [&](std::size_t i) {
-      const std::span<TrainJob> jobs = piece(cohort, i, parts_.size());
-      if (!jobs.empty()) parts_[i]->begin(jobs);
-    });
+    for_each_part(cohort, [](Trainer& part, std::span<TrainJob> jobs) { part.begin(jobs); });
   }
   void await(std::size_t job) override {
     std::size_t part = 0;
@@ -51,6 +45,14 @@ class SeveralTrainers final : public Trainer {
   }
 
  private:
+  template <typename Do>
+  void for_each_part(std::span<TrainJob> cohort, Do do_with) {
+    threads_.for_each(parts_.size(), [&](std::size_t i) {
+      const std::span<TrainJob> jobs = piece(cohort, i, parts_.size());
+      if (!jobs.empty()) do_with(*parts_[i], jobs);
+    });
+  }
+
   std::vector<std::unique_ptr<Trainer>> parts_;
   Workers threads_;
   std::size_t jobs_ = 0;  // Of the cohort under way.
@@ -82,23 +84,23 @@ class SeveralEvaluators final : public Evaluator {
   Workers threads_;
 };
 
-std::shared_ptr<const ResidentData> load(const Dataset& dataset, const Task& task,
-                                         DeviceOptions::Precision precision) {
+std::shared_ptr<const ResidentData> load(const Dataset& dataset, const Task& task, bool as_pairs) {
   try {
-    return std::make_shared<const ResidentData>(dataset, task, precision);
+    return std::make_shared<const ResidentData>(dataset, task, as_pairs);
   } catch (const OutOfMemory&) {
-    const auto gib = [](double bytes) { return bytes / 0x1p30; };
+    const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 0x1p30; };
     throw OutOfMemory(fmt::format(
         "device: {} samples take {:.2f} GiB of the GPU's memory and {:.2f} are free: use another "
         "GPU, as in device=cuda:1, fewer samples, or device=cpu",
-        dataset.size(), gib(sizeof(float) * static_cast<double>(dataset.size() * task.features())),
-        gib(static_cast<double>(gpu_memory().free_bytes))));
+        dataset.size(), gib(ResidentData::bytes_for(dataset.size(), task, as_pairs)),
+        gib(gpu_memory().free_bytes)));
   }
 }
 
 }  // namespace
 
-Gpus::Gpus(const DeviceOptions& device) {
+Gpus::Gpus(const DeviceOptions& device, unsigned threads)
+    : threads_(threads_or_one_per_core(threads)) {
   const std::vector<int> named = device.gpus.empty() ? std::vector{device.index} : device.gpus;
   for (const int gpu : named) {
     use_gpu(gpu);
@@ -111,25 +113,24 @@ Gpus::Gpus(const DeviceOptions& device) {
   }
 }
 
-std::vector<InCommon> Gpus::places(const Dataset& dataset, const Task& task) const {
+std::vector<InCommon> Gpus::places(const Dataset& dataset, const Model& model) const {
   std::map<int, std::shared_ptr<const ResidentData>> resident;
   const auto remembered = std::make_shared<std::vector<OptimizerState>>();
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<InCommon> places;
   for (const DeviceOptions& part : parts_) {
     use_gpu(part.index);
     std::shared_ptr<const ResidentData>& data = resident[part.index];
-    if (!data) data = load(dataset, task, part.precision);
+    if (!data) data = load(dataset, model.task, takes_pixel_pairs(model, part.precision));
     places.push_back({.data = data,
                       .clock = clocks_.at(part.index),
                       .states = remembered,
-                      .threads = std::max(1u, cores / static_cast<unsigned>(parts_.size()))});
+                      .threads = std::max(1u, threads_ / static_cast<unsigned>(parts_.size()))});
   }
   return places;
 }
 
 std::unique_ptr<Trainer> Gpus::trainer(const StackedTrainerParts& parts) const {
-  const std::vector<InCommon> places = this->places(*parts.train, parts.model.task);
+  const std::vector<InCommon> places = this->places(*parts.train, parts.model);
   std::vector<std::unique_ptr<Trainer>> trainers;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     use_gpu(parts_[i].index);
@@ -142,7 +143,7 @@ std::unique_ptr<Trainer> Gpus::trainer(const StackedTrainerParts& parts) const {
 }
 
 std::unique_ptr<Evaluator> Gpus::evaluator(const StackedEvaluatorParts& parts) const {
-  const std::vector<InCommon> places = this->places(*parts.test, parts.model.task);
+  const std::vector<InCommon> places = this->places(*parts.test, parts.model);
   std::vector<std::unique_ptr<Evaluator>> evaluators;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     use_gpu(parts_[i].index);

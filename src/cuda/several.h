@@ -17,7 +17,8 @@ namespace tessera::cuda {
 class Gpus {
  public:
   // Throws std::invalid_argument where one is missing or cannot be used.
-  explicit Gpus(const DeviceOptions& device);
+  // So many threads in all move rows; 0: one per core.
+  explicit Gpus(const DeviceOptions& device, unsigned threads = 0);
 
   std::unique_ptr<Trainer> trainer(const StackedTrainerParts& parts) const;
   std::unique_ptr<Evaluator> evaluator(const StackedEvaluatorParts& parts) const;
@@ -25,10 +26,11 @@ class Gpus {
 
  private:
   // What each part has in common with others, on GPUs that have this data.
-  std::vector<InCommon> places(const Dataset& dataset, const Task& task) const;
+  std::vector<InCommon> places(const Dataset& dataset, const Model& model) const;
 
   std::vector<DeviceOptions> parts_;  // One GPU each.
   std::map<int, std::shared_ptr<BusyClock>> clocks_;
+  unsigned threads_;
 };
 
 }  // namespace tessera::cuda

@@ -37,6 +37,7 @@ struct Chunk {
   Mirrored<float> losses{};           // [node]
   Mirrored<StepRates> rates{};        // [step][node]
   DeviceArray<float> working{};       // The rows in the net's order.
+  std::size_t nodes = 0;              // That there is room for.
   std::unique_ptr<CudaNet> net{};
   std::unique_ptr<AugmentedImages> augmented{};  // Where images are changed.
   Stretch computing{};
@@ -77,7 +78,7 @@ class CudaTrainer final : public Trainer {
         workers_.for_each(together_, [&](std::size_t job) { await(fetched_ + job); });
         fetched_ += together_;
       }
-      begin(chunk, cohort.subspan(start, std::min(together_, cohort.size() - start)));
+      begin_chunk(chunk, cohort.subspan(start, std::min(together_, cohort.size() - start)));
     }
   }
 
@@ -107,13 +108,14 @@ class CudaTrainer final : public Trainer {
   }
   std::size_t bytes_of_node() const;
   std::size_t nodes_in_chunk();
+  std::uint64_t bytes_held() const;
   std::size_t nodes_together(std::size_t nodes) const {
     return std::min(chunk_nodes_, std::max(kTogetherMin, (nodes + kInFlight - 1) / kInFlight));
   }
   void require_room(std::size_t nodes) const;
   void allocate(Chunk& chunk, std::size_t nodes) const;
   void draw(Chunk& chunk, std::size_t node) const;
-  void begin(Chunk& chunk, std::span<TrainJob> jobs);
+  void begin_chunk(Chunk& chunk, std::span<TrainJob> jobs);
   void run_steps(Chunk& chunk) const;
   void fetch(const Chunk& chunk, std::size_t node);
 
@@ -137,23 +139,35 @@ std::size_t CudaTrainer::bytes_of_node() const {
          (rows * parts_.model.dimension() + images) * sizeof(float);
 }
 
+// What its chunks have of the GPU's memory already.
+std::uint64_t CudaTrainer::bytes_held() const {
+  std::uint64_t held = 0;
+  for (const Chunk& chunk : chunks_) held += chunk.nodes * bytes_of_node();
+  return held;
+}
+
+// For a chunk of so many nodes and those that are to come.
 void CudaTrainer::require_room(std::size_t nodes) const {
-  const std::uint64_t bytes = bytes_of_node(), left = gpu_memory().free_bytes;
-  if (nodes * bytes <= left) return;
+  const std::uint64_t bytes = bytes_of_node();
+  if (nodes * bytes <= gpu_memory().free_bytes) return;
+  const std::uint64_t left = gpu_memory().free_bytes + bytes_held();
   refuse_for_room({.what = "training",
                    .model = parts_.model.name,
-                   .nodes = nodes,
+                   .nodes = nodes * in_flight_,
                    .bytes_each = bytes,
                    .in_flight = in_flight_},
                   left);
 }
 
-// Each of those in flight may take its part of the memory; two are the least.
+// Each of those in flight may take its part of the memory.
 std::size_t CudaTrainer::nodes_in_chunk() {
-  if (parts_.device.chunk > 0) return parts_.device.chunk;
   const std::size_t bytes = bytes_of_node();
   const std::uint64_t fit = memory_for(parts_.device) / bytes;
-  if (fit < 2)
+  if (parts_.device.chunk > 0) {
+    in_flight_ = std::clamp<std::size_t>(fit / parts_.device.chunk, 1, kInFlight);
+    return parts_.device.chunk;
+  }
+  if (fit == 0)
     throw std::invalid_argument(
         fmt::format("device: a node of {} takes {:.1f} MiB of the GPU's memory with batches of {}, "
                     "and there is "
@@ -164,11 +178,13 @@ std::size_t CudaTrainer::nodes_in_chunk() {
 }
 
 void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
-  if (!chunk.net) {
-    const std::size_t all = parts_.node_samples.size();
-    const std::size_t most = std::min(nodes_together(all), all);
-    require_room(most);
-    chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(most));
+  if (chunk.nodes < nodes) {
+    const std::size_t wanted = std::max(nodes, std::min(together_, parts_.node_samples.size()));
+    chunk.net.reset();
+    chunk.nodes = 0;
+    require_room(wanted);
+    chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(wanted));
+    chunk.nodes = wanted;
   }
   if (parts_.training.augment.any() && !chunk.augmented)
     chunk.augmented = std::make_unique<AugmentedImages>(parts_.training.augment, parts_.model.task);
@@ -201,7 +217,7 @@ void CudaTrainer::draw(Chunk& chunk, std::size_t node) const {
   }
 }
 
-void CudaTrainer::begin(Chunk& chunk, std::span<TrainJob> jobs) {
+void CudaTrainer::begin_chunk(Chunk& chunk, std::span<TrainJob> jobs) {
   chunk.stream.wait();  // After a failure something may still be under way.
   allocate(chunk, jobs.size());
   chunk.jobs = jobs;
