@@ -8,14 +8,16 @@
 #   jwins-movielens, jwins-femnist, jwins-celeba, jwins-shakespeare
 #              JWINS's other datasets, three sharings each
 #   async, no-stragglers, half-sent, mosaic, fanout, fraction, round, slowdown, stragglers, regions
-#              CIFAR-10, 60 nodes, 90 s of virtual time, half of them stragglers: DivShare's setting and what varies in it, with its rivals
+#              CIFAR-10, 60 nodes, 90 s of virtual time: DivShare's setting and what varies in it, with its rivals; half of the nodes are
+#              stragglers where nothing else is said
 #   movielens, movielens-no-stragglers
 #              MovieLens, 60 nodes, 510 s of virtual time, with stragglers and without
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
-# DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes three runs of each,
-# FLAGS="--protocol=dpsgd:rounds=100" changes lines, ONLY=a,b runs some cells of a set (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time. On an H200 a run of `jwins` takes half a minute
-# and so does one of `async`; on two CPU cores forty minutes and two hours.
+# DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes
+# three runs of each, ONLY=a,b these cells in place of the set's own (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time, and
+# FLAGS="--evaluate=every=50" changes lines, but none that tells a set's cells apart. On an H200 a run of `jwins` takes half a
+# minute; on two CPU cores ten minutes with DEVICE=cpu:convolution=winograd (calculated), and forty without.
 # A run that is already there is kept, one that was cut short goes on where it stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,7 +28,9 @@ readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 # A sweep's file, the cells of it, and the target to reach.
 case $set in
   jwins) line=(jwins/cifar10_sharings full,random,jwins_planes,jwins_int8,no_wavelet,no_accumulation,no_cutoff 40%) ;;
-  few-bytes | budgets | graphs | partitions | scale | codecs) line=("jwins/cifar10_${set//-/_}" "" 40%) ;;
+  few-bytes | graphs | partitions | scale) line=("jwins/cifar10_${set//-/_}" "" 40%) ;;
+  budgets) line=(jwins/cifar10_budgets "" 27%) ;;  # scripts/sooner.py says by what factor.
+  codecs) line=(jwins/cifar10_codecs "" 20%) ;;
   long) line=(jwins/cifar10_long "" 40.1%) ;;
   jwins-movielens) line=(jwins/movielens "" loss=1.5) ;;
   jwins-femnist) line=(jwins/femnist "" 80%) ;;
