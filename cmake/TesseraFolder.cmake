@@ -44,7 +44,6 @@ function(tessera_folder folder)
     PUBLIC ${below} ${FOLDER_PACKAGES}
     PRIVATE $<BUILD_INTERFACE:tessera_flags> ${FOLDER_PRIVATE_PACKAGES})
   set_property(GLOBAL APPEND PROPERTY TESSERA_FOLDERS ${folder})
-  # Tests are compiled more often than they run for long, all the more where every access is checked.
   set(optimise_little -O1)
   if(TESSERA_SANITIZE)
     set(optimise_little -O0)
@@ -72,7 +71,8 @@ function(tessera_folder folder)
     target_link_libraries(${name}_test PRIVATE
       tessera_${name} ${above} tessera_flags GTest::gtest_main ${FOLDER_PRIVATE_PACKAGES} ${FOLDER_TEST_PACKAGES})
     target_compile_definitions(${name}_test PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_compile_options(${name}_test PRIVATE ${optimise_little})
+    # Tests are compiled more often than they run for long: what they call is optimised, they are not.
+    target_compile_options(${name}_test PRIVATE -O0)
     if(FOLDER_ONE_PROCESS)
       add_test(NAME ${name} COMMAND ${name}_test)
       # A cost in seconds has ctest begin with what takes long, so that nothing is waited for at the end.
@@ -87,7 +87,7 @@ function(tessera_folder folder)
       get_filename_component(stem ${file} NAME_WE)
       string(REGEX REPLACE "_fuzz$" "" stem ${stem})
       add_executable(fuzz_${stem} ${file})
-      target_compile_options(fuzz_${stem} PRIVATE ${optimise_little})
+      target_compile_options(fuzz_${stem} PRIVATE -O0)
       target_link_libraries(fuzz_${stem} PRIVATE tessera_${name} tessera_flags -fsanitize=fuzzer)
     endforeach()
   endif()
