@@ -28,6 +28,8 @@ jwins-haar-forgetful     --protocol=dpsgd:rounds=12 --sharing=jwins:wavelet=haar
 jwins-links              --protocol=dpsgd:rounds=12 --sharing=jwins --network=links:up=100kbit/s,down=1Mbit/s,latency=3ms
 jwins-schedule           --protocol=dpsgd:rounds=12 --sharing=jwins:budget=0.2,schedule=0.5@0.5/2@1 --codec=range+q5
 choco                    --protocol=dpsgd:rounds=12 --sharing=choco
+choco-bits               --protocol=dpsgd:rounds=12,weights=even --topology=star --sharing=choco:bits=5 --codec=range+grid
+one-peer-twice           --protocol=dpsgd:rounds=12 --topology=one-peer-exponential:at_once=2
 loop                     --protocol=dpsgd:rounds=12 --sharing=loop:budget=0.2,refresh=5 --codec=range+grid
 loop-loss                --protocol=dpsgd:rounds=12,patience=3s --sharing=loop:refresh=4 --codec=range+grid --faults=loss=0.05
 moniqua                  --protocol=dpsgd:rounds=12 --topology=regular:degree=4,redraw=yes --sharing=moniqua --codec=range+grid
@@ -72,6 +74,7 @@ cnn28                    --data=synthetic:samples=200,test=50,shape=1/28/28 --mo
 femnist-cnn              --data=synthetic:samples=100,test=50,shape=1/28/28,classes=62 --model=femnist-cnn --training=sgd:lr=0.05,batch=8,steps=1
 celeba-cnn               --data=synthetic:samples=60,test=30,shape=3/84/84,classes=2 --model=celeba-cnn --training=sgd:lr=0.01,batch=4,steps=1
 resnet8                  --data=synthetic:samples=60,test=30,shape=3/32/32 --model=resnet8 --training=sgd:lr=0.05,batch=4,steps=1
+vgg11                    --data=synthetic:samples=60,test=4,shape=3/32/32 --model=vgg11 --sharing=full --training=sgd:lr=0.05,batch=2,steps=1,schedule=milestones,at=2 --partition=dirichlet:alpha=0.5,group=3,even=yes
 matrix-factorization     --data=movielens:dir=%DATA%/ratings --partition=consecutive:test=own --model=matrix-factorization --training=sgd:lr=0.1,batch=4,steps=5
 lstm                     --data=shakespeare:dir=%DATA%/text --partition=users:test=all --model=lstm --training=sgd:lr=0.5,batch=2,steps=1 --evaluate=every=3
 '

@@ -10,6 +10,15 @@
 #     Takezawa et al., "Beyond exponential graph: communication-efficient topologies for decentralized learning via finite-time
 #     convergence", NeurIPS 2023: the cases of their own test, 1 to 99 nodes with 1 to 4 peers. CHECKOUT is one of
 #     yukiTakezawa/BaseGraph; its graphs are made by its own code, which needs torch (PYTHON=a Python that has it).
+#   beer CHECKOUT MNIST [DIR]
+#     Zhao et al., "BEER: fast O(1/T) rate for decentralized nonconvex optimization with communication compression", NeurIPS 2022: the log
+#     of their CHOCO-SGD, ten nodes with a digit each. CHECKOUT is one of liboyue/beer. Needs torch and the module tessera (PYTHONPATH).
+#     ROUNDS of their 8,250, in hundreds (default 1,000).
+#
+#   relaysgd CIFAR [DEVICE [DIR]]
+#     Vogels et al., "RelaySum for decentralized deep learning on heterogeneous data", NeurIPS 2021: table 2, CIFAR-10, VGG-11, 16 nodes.
+#     CIFAR is the folder of its binary files, DEVICE cuda by default. What runs can be a part of it: CELLS="ring_0.1 all_reduce" of
+#     experiments/relaysgd.toml, SEEDS="1 2 3", EPOCHS of their 200, with warm-up and milestones in proportion.
 #
 # DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs at a time (default 1).
 set -euo pipefail
@@ -154,6 +163,62 @@ for peers in range(1, 5):
 PYTHON
 }
 
+beer() {  # CHECKOUT MNIST [DIR]
+  OMP_NUM_THREADS=1 "${PYTHON:-python3}" scripts/judge_beer.py "$1" "$2" "${3:-runs/judge}/beer" "${ROUNDS:-1000}"
+}
+
+# The cells of their table: the accuracy of the worst of 16 models after epochs 196 and 200, mean of three seeds.
+readonly relaysgd_cells=(ring_1=87.4 ring_0.1=79.9 ring_0.01=53.9 one_peer_1=87.4 one_peer_0.1=86.7 one_peer_0.01=86.7 all_reduce=87.0)
+
+# The experiment with CIFAR's folder in it, and with fewer epochs.
+write_relaysgd() {  # FILE
+  local steps=$((epochs * 97))
+  local warmup=$((steps / 40))
+  local at=$((steps * 3 / 4 - warmup))/$((steps * 9 / 10 - warmup))
+  sed -e "s#dir=[^,]*#dir=$cifar#" -e "s/rounds=19400/rounds=$steps/" -e "s/warmup=485/warmup=$warmup/" -e "s#at=14065/16975#at=$at#" \
+    -e "s/every=388/every=$((epochs < 8 ? steps / 2 : 388))/" experiments/relaysgd.toml >"$1"
+}
+
+# One that was cut short goes on from its checkpoint: on an H200 a cell takes most of an hour.
+run_relaysgd() {  # CELL SEED OUT
+  [[ -e $3/summary.json ]] && return
+  "$tessera" sim "$dir/$epochs.toml:$1" --seed="$2" --device="$device" --out="$3" --resume --quiet >"$3.log" 2>&1 ||
+    { cat "$3.log" >&2; return 1; }
+}
+
+relaysgd_row() {  # CELL THEIRS RUN...
+  python3 - "$@" <<'PYTHON'
+import json, pathlib, statistics, sys
+cell, theirs, *runs = sys.argv[1:]
+worst, mean = [], []
+for run in runs:
+    rows = [json.loads(line) for line in pathlib.Path(run, "metrics.jsonl").read_text().splitlines()][-2:]
+    worst.append(100 * statistics.mean(row["accuracy_min"] for row in rows))
+    mean.append(100 * statistics.mean(row["accuracy"] for row in rows))
+spread = f" ± {statistics.stdev(worst):.1f}" if len(worst) > 1 else ""
+print(f"| {cell} | {theirs} | {statistics.mean(worst):.1f}{spread} | {statistics.mean(mean):.1f} | {len(runs)} |")
+PYTHON
+}
+
+relaysgd() {  # CIFAR [DEVICE [DIR]]
+  readonly cifar=$1 device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
+  local pair cell seed runs
+  mkdir -p "$dir"
+  write_relaysgd "$dir/$epochs.toml"
+  echo "| cell, $epochs epochs | worst node, %: theirs (200 epochs, three seeds) | ours | mean of the nodes | seeds |"
+  echo '|---|---:|---:|---:|---:|'
+  for pair in "${relaysgd_cells[@]}"; do
+    cell=${pair%=*}
+    [[ -z ${CELLS:-} || " $CELLS " == *" $cell "* ]] || continue
+    runs=()
+    for seed in ${SEEDS:-1 2 3}; do
+      run_relaysgd "$cell" "$seed" "$dir/$cell-seed-$seed-epochs-$epochs"
+      runs+=("$dir/$cell-seed-$seed-epochs-$epochs")
+    done
+    relaysgd_row "$cell" "${pair#*=}" "${runs[@]}"
+  done
+}
+
 main() {
   case ${1:-} in
     clipped-gossip)
@@ -165,8 +230,18 @@ main() {
       [[ $# -eq 2 ]] || { echo "usage: scripts/judge.sh base-graph CHECKOUT" >&2; return 2; }
       base_graph "$2"
       ;;
+    beer)
+      [[ $# -ge 3 && $# -le 4 ]] || { echo "usage: scripts/judge.sh beer CHECKOUT MNIST [DIR]" >&2; return 2; }
+      shift
+      beer "$@"
+      ;;
+    relaysgd)
+      [[ $# -ge 2 && $# -le 4 ]] || { echo "usage: scripts/judge.sh relaysgd CIFAR [DEVICE [DIR]]" >&2; return 2; }
+      shift
+      relaysgd "$@"
+      ;;
     *)
-      echo "judge: there is no judge '${1:-}'. Known: clipped-gossip, base-graph." >&2
+      echo "judge: there is no judge '${1:-}'. Known: clipped-gossip, base-graph, beer, relaysgd." >&2
       return 2
       ;;
   esac

@@ -155,6 +155,7 @@ TEST(CudaTrainer, AGpuThatIsNotThereIsRefusedInPlainWords) {
 TEST(CudaTrainer, EveryModelHasItsKernels) {
   for (const testing::Case& c : testing::small_cases())
     EXPECT_EQ(missing_in(build_model(c.spec, c.task).layers), "") << c.spec;
+  EXPECT_EQ(missing_in(build_model("vgg11", testing::images(3, 32, 10)).layers), "");
 }
 
 TEST(CudaTrainer, LayersWithoutKernelsAreNamed) {

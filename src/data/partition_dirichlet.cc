@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "data/partition_kinds.h"
@@ -15,11 +17,26 @@ namespace {
 constexpr int kTries = 100;
 constexpr double kClosed = -std::numeric_limits<double>::infinity();
 
-std::vector<Indices> by_class(const LoadedData& data) {
-  const std::vector<std::uint32_t> labels = labels_of(*data.train, data.task);
-  std::vector<Indices> classes(data.task.classes);
-  for (std::uint32_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(i);
-  return classes;
+struct DirichletOptions {
+  double alpha = 0.1;
+  std::size_t least = 1;
+  std::uint32_t group = 0;  // How many nodes share out a part of the samples; 0: all of them.
+  bool even = false;        // Whether all lists, put together, are cut again into equal ones.
+};
+
+// Shuffled where there is more than one group: each has its nodes' part.
+Indices samples_in_order(std::size_t count, bool shuffled, Random random) {
+  Indices samples(count);
+  std::iota(samples.begin(), samples.end(), 0u);
+  if (shuffled) random.shuffle(std::span(samples));
+  return samples;
+}
+
+std::vector<Indices> by_class(std::span<const std::uint32_t> samples,
+                              std::span<const std::uint32_t> labels, std::uint32_t classes) {
+  std::vector<Indices> own(classes);
+  for (const std::uint32_t i : samples) own[labels[i]].push_back(i);
+  return own;
 }
 
 // Shares that sum to one, from logarithms whose exponentials may all be too small for a double.
@@ -62,24 +79,64 @@ void deal_class(Indices samples, std::size_t even_part, double alpha, Random ran
 // "Measuring the effects of non-identical data distribution", 2019), with the balancing of Li et
 // al., "Federated learning on non-IID data silos" (2022). Drawn again until every node has `least`
 // samples.
-Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes, double alpha,
-                         std::size_t least, const Random& random) {
-  require_classes(data, "dirichlet");
-  const std::vector<Indices> classes = by_class(data);
-  const std::size_t even_part = (data.train->size() + nodes - 1) / nodes;
+std::vector<Indices> deal_group(const std::vector<Indices>& classes, std::size_t even_part,
+                                std::uint32_t nodes, const DirichletOptions& options,
+                                const Random& random) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const Random root = random.fork("attempt", static_cast<std::uint64_t>(attempt));
-    Partition partition{.train = std::vector<Indices>(nodes)};
+    std::vector<Indices> lists(nodes);
     for (std::size_t c = 0; c < classes.size(); ++c)
-      deal_class(classes[c], even_part, alpha, root.fork("class", c), partition.train);
-    const bool enough = std::all_of(partition.train.begin(), partition.train.end(),
-                                    [&](const Indices& own) { return own.size() >= least; });
-    if (enough) return partition;
+      deal_class(classes[c], even_part, options.alpha, root.fork("class", c), lists);
+    const bool enough = std::all_of(lists.begin(), lists.end(), [&](const Indices& own) {
+      return own.size() >= options.least;
+    });
+    if (enough) return lists;
   }
   throw std::invalid_argument(
       fmt::format("dirichlet: with alpha={} some of {} nodes had fewer than {} samples in each of "
                   "{} draws; use a larger alpha or fewer nodes{}",
-                  alpha, nodes, least, kTries, least > 1 ? ", or a smaller least" : ""));
+                  options.alpha, nodes, options.least, kTries,
+                  options.least > 1 ? ", or a smaller least" : ""));
+}
+
+// The lists one after the other, cut into as many whose lengths differ by one at most.
+std::vector<Indices> cut_evenly(const std::vector<Indices>& lists) {
+  Indices all;
+  for (const Indices& own : lists) all.insert(all.end(), own.begin(), own.end());
+  std::vector<Indices> even;
+  std::size_t begin = 0;
+  for (std::size_t node = 0; node < lists.size(); ++node) {
+    const std::size_t end =
+        begin + all.size() / lists.size() + (node < all.size() % lists.size() ? 1 : 0);
+    even.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                      all.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
+  }
+  return even;
+}
+
+// In groups, as Lin's and Vogels's code deals (epfml/relaysgd): nodes 0 to group - 1 share out the
+// first part of the shuffled samples among themselves, the next ones the next.
+Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes,
+                         const DirichletOptions& options, const Random& random) {
+  require_classes(data, "dirichlet");
+  const std::size_t count = data.train->size();
+  const std::vector<std::uint32_t> labels = labels_of(*data.train, data.task);
+  const std::uint32_t group = options.group == 0 ? nodes : std::min(options.group, nodes);
+  const bool whole = group == nodes;
+  const Indices samples = samples_in_order(count, !whole, random.fork("groups"));
+  Partition partition;
+  for (std::uint32_t first = 0; first < nodes; first += group) {
+    const std::uint32_t members = std::min(group, nodes - first);
+    const std::size_t begin = count * first / nodes, end = count * (first + members) / nodes;
+    const std::vector<Indices> classes =
+        by_class(std::span(samples).subspan(begin, end - begin), labels, data.task.classes);
+    std::vector<Indices> lists = deal_group(classes, (end - begin + members - 1) / members, members,
+                                            options, whole ? random : random.fork("group", first));
+    std::move(lists.begin(), lists.end(), std::back_inserter(partition.train));
+  }
+  if (options.even) partition.train = cut_evenly(partition.train);
+  return partition;
 }
 
 }  // namespace
@@ -102,10 +159,13 @@ double log_gamma_draw(double shape, Random& random) {
 }
 
 Deal read_dirichlet(Options& options) {
-  const double alpha = options.number("alpha", 0.1, between(1e-6, 1e6));
-  const auto least = static_cast<std::size_t>(options.integer("least", 1, between(1, 1e9)));
-  return [alpha, least](const LoadedData& data, std::uint32_t nodes, const Random& random) {
-    return deal_dirichlet(data, nodes, alpha, least, random);
+  const DirichletOptions read{
+      .alpha = options.number("alpha", 0.1, between(1e-6, 1e6)),
+      .least = static_cast<std::size_t>(options.integer("least", 1, between(1, 1e9))),
+      .group = static_cast<std::uint32_t>(options.integer("group", 0, between(0, 1e6))),
+      .even = options.yes("even", false)};
+  return [read](const LoadedData& data, std::uint32_t nodes, const Random& random) {
+    return deal_dirichlet(data, nodes, read, random);
   };
 }
 

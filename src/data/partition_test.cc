@@ -195,6 +195,73 @@ TEST(Dirichlet, EveryNodeGetsTheLeastAskedForOrItSaysSo) {
             "draws; use a larger alpha or fewer nodes, or a smaller least");
 }
 
+std::set<std::uint32_t> classes_in(const Indices& own, std::uint32_t each) {
+  std::set<std::uint32_t> classes;
+  for (const std::uint32_t i : own) classes.insert(i / each);
+  return classes;
+}
+
+// With an alpha this small a class goes to one node, which then has its even part: four classes of
+// four samples make four nodes with a class each.
+TEST(Dirichlet, ByHandATinyAlphaIsAClassForEachNode) {
+  const LoadedData data = sorted_data(4, 4);
+  std::set<std::uint32_t> seen;
+  for (const Indices& own : deal(data, "dirichlet:alpha=1e-6", 4).train) {
+    EXPECT_EQ(own.size(), 4u);
+    EXPECT_EQ(classes_in(own, 4).size(), 1u);
+    seen.insert(own[0] / 4);
+  }
+  EXPECT_EQ(seen.size(), 4u);
+}
+
+// Two classes of eight to four nodes in groups of two. Each group has half of the shuffled samples,
+// eight: a node's even part is four, and the tiny alpha gives a class to one node. A half with five
+// of one class and three of the other is five for one node, and three for the other.
+TEST(Dirichlet, ByHandGroupsShareOutTheirHalves) {
+  const LoadedData data = sorted_data(2, 8);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Partition partition = deal(data, "dirichlet:alpha=1e-6,group=2", 4, seed);
+    for (const std::size_t first : {0u, 2u}) {
+      const Indices &a = partition.train[first], &b = partition.train[first + 1];
+      EXPECT_EQ(a.size() + b.size(), 8u);
+      if (a.size() < 4 || b.size() < 4) {
+        EXPECT_EQ(classes_in(a, 8).size() + classes_in(b, 8).size(), 2u);
+      }
+    }
+  }
+}
+
+// Five nodes, groups of two, sixteen samples: parts of floor(16 * 2 / 5) = 6, 6 and the other 4.
+// Cut evenly that is 4, 3, 3, 3, 3, and node 0 has nothing but its group's.
+TEST(Dirichlet, ByHandEvenListsAreCutFromTheJoinedOnes) {
+  const LoadedData data = sorted_data(4, 4);
+  const std::string spec = "dirichlet:alpha=1,group=2,least=1";
+  const Partition uncut = deal(data, spec, 5), even = deal(data, spec + ",even=yes", 5);
+  EXPECT_EQ(uncut.train[0].size() + uncut.train[1].size(), 6u);
+  EXPECT_EQ(uncut.train[2].size() + uncut.train[3].size(), 6u);
+  EXPECT_EQ(uncut.train[4].size(), 4u);
+  Indices group = uncut.train[0];
+  group.insert(group.end(), uncut.train[1].begin(), uncut.train[1].end());
+  std::set<std::uint32_t> seen;
+  for (std::size_t node = 0; node < 5; ++node) {
+    EXPECT_EQ(even.train[node].size(), node == 0 ? 4u : 3u);
+    seen.insert(even.train[node].begin(), even.train[node].end());
+  }
+  EXPECT_EQ(seen.size(), 16u);
+  for (const std::uint32_t i : even.train[0])
+    EXPECT_EQ(std::count(group.begin(), group.end(), i), 1);
+}
+
+// RelaySGD's setting: 16 nodes in groups of ten and six, at least half of an even part before they
+// are cut, and 3,125 images each after it.
+TEST(Dirichlet, SixteenNodesInGroupsOfTenHaveEvenParts) {
+  const LoadedData data = sorted_data(10, 5000);
+  for (const char* alpha : {"1", "0.1", "0.01"}) {
+    const std::string spec = fmt::format("dirichlet:alpha={},least=1562,group=10,even=yes", alpha);
+    for (const Indices& own : deal(data, spec, 16).train) EXPECT_EQ(own.size(), 3125u);
+  }
+}
+
 // 610 users on 96 nodes, as in MovieLens: 34 nodes with 7 users, then 62 with 6.
 TEST(Consecutive, TheFirstNodesHoldOneMore) {
   LoadedData data = sorted_data(10, 122);

@@ -68,9 +68,11 @@ std::shared_ptr<const Dataset> Normalized::copy_of(std::span<const std::uint32_t
 Normalization scale_option(Options& options, std::string_view fallback) {
   constexpr std::array<std::string_view, 3> kScales = {"raw", "unit", "signed"};
   const std::string scale = options.choice("scale", kScales, fallback);
-  if (scale == "unit") return {.divisor = 255};
-  if (scale == "signed") return {.divisor = 255, .mean = 0.5f, .deviation = 0.5f};
-  return {};
+  if (scale == "raw") return {};
+  const double middle = scale == "signed" ? 0.5 : 0, width = scale == "signed" ? 0.5 : 1;
+  return {.divisor = 255,
+          .mean = static_cast<float>(options.number("mean", middle, between(0, 1))),
+          .deviation = static_cast<float>(options.number("deviation", width, above_up_to(0, 1)))};
 }
 
 Indices spread(std::size_t size, std::size_t count) {

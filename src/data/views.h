@@ -68,7 +68,8 @@ class FlippedLabels final : public Dataset {
   std::vector<bool> flipped_;
 };
 
-// The option `scale` of every set of images: raw (0 to 255), unit (0 to 1) or signed (-1 to 1).
+// The options of every set of images. `scale`: raw (0 to 255), unit (0 to 1) or signed (-1 to 1).
+// `mean` and `deviation`, of pixels from 0 to 1, in place of those that unit or signed stand for.
 Normalization scale_option(Options& options, std::string_view fallback);
 
 // `count` places spread evenly over [0, size), or all of them. Files are often sorted by user or by

@@ -41,6 +41,15 @@ TEST(Views, TargetsComeWithoutFeaturesToo) {
             (std::vector<std::uint32_t>{1, 7, 7, 4}));
 }
 
+TEST(Views, AMeanAndADeviationOfYourOwn) {
+  Options options(parse_spec("set:mean=0.25,deviation=0.125"));
+  EXPECT_EQ(scale_option(options, "signed"),
+            (Normalization{.divisor = 255, .mean = 0.25f, .deviation = 0.125f}));
+  Options raw(parse_spec("set:scale=raw,mean=0.25"));
+  EXPECT_EQ(scale_option(raw, "signed"), Normalization{});
+  EXPECT_THROW(raw.done(), std::invalid_argument);
+}
+
 TEST(StoresDeath, AnIndexPastTheEndIsOurBug) {
   std::vector<float> x(2);
   EXPECT_DEATH(three()->get(3, x), "index < size\\(\\)");

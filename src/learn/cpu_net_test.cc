@@ -13,6 +13,7 @@
 #include "learn/optimizer.h"
 #include "learn/plain_model.h"
 #include "learn/testing.h"
+#include "math/vector_ops.h"
 
 namespace tessera {
 namespace {
@@ -97,6 +98,31 @@ INSTANTIATE_TEST_SUITE_P(CpuNet, EveryModel, ::testing::ValuesIn(testing::small_
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// Its formula takes a fifth of a billion products an image, so: two images forward, and the slope
+// along the gradient, which is its squared norm.
+TEST(CpuNet, Vgg11EqualsItsFormulas) {
+  const Model model = build_model("vgg11", testing::images(3, 32, 10));
+  EXPECT_NO_THROW(require_whole_vectors(model));
+  if (kSlopesDrawn == 0) GTEST_SKIP() << "too slow where every access is checked";
+  const auto net = make_cpu_net(model, kBatchMax, {});
+  const Vector flat = initial_parameters(model, Random(1));
+  const std::vector<double> exact(flat.begin(), flat.end());
+  net->arrange(flat, net->parameters());
+  const MadeUpData data(model.task, kBatchMax, Random(3));
+  expect_plain_outputs(model, *net, flat, data.first(2));
+  const Batch one = data.first(1);
+  EXPECT_NEAR(double{net->differentiate(one)}, plain::loss(model, exact, one), 1e-4);
+  Vector gradient(flat.size());
+  net->restore(net->gradient(), gradient);
+  const double square = squared_norm(gradient), step = 1e-4 / std::sqrt(square);
+  const auto loss_at = [&](double along) {
+    std::vector<double> there = exact;
+    for (std::size_t i = 0; i < there.size(); ++i) there[i] += along * double{gradient[i]};
+    return plain::loss(model, there, one);
+  };
+  EXPECT_NEAR((loss_at(step) - loss_at(-step)) / (2 * step) / square, 1, 1e-3);
+}
 
 // Not fused: convolutions without pooling, of stride 1 and 2, pooling on its own, ReLU on its own.
 TEST(CpuNet, RunsLayersThatAreNotFused) {

@@ -1,5 +1,6 @@
 #include "learn/model.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -74,6 +75,15 @@ ModelBuilder& ModelBuilder::convolution(std::string_view name, std::uint32_t out
   return append([&] {
     return add_convolution(*this, name, {.outputs = outputs, .kernel = kernel, .stride = stride});
   });
+}
+
+ModelBuilder& ModelBuilder::he_normal() {
+  CHECK(std::holds_alternative<Convolution>(layers_.back().kind));
+  Parameter& weight = model_.parameters[layers_.back().first_parameter];
+  const auto reached = static_cast<double>(weight.shape[0] * weight.shape[2] * weight.shape[3]);
+  weight.initial = normal(std::sqrt(2 / reached));
+  model_.parameters[layers_.back().first_parameter + 1].initial = constant(0);
+  return *this;
 }
 
 ModelBuilder& ModelBuilder::group_norm(std::string_view name, std::uint32_t groups) {

@@ -89,6 +89,9 @@ class ModelBuilder {
 
   ModelBuilder& convolution(std::string_view name, std::uint32_t outputs, std::uint32_t kernel,
                             std::uint32_t stride = 1);
+  // The convolution just added begins as He et al. (2015) have it: normal, with a variance of two
+  // over what one input reaches, and biases of zero.
+  ModelBuilder& he_normal();
   ModelBuilder& group_norm(std::string_view name, std::uint32_t groups);
   ModelBuilder& relu();
   ModelBuilder& max_pool();

@@ -34,6 +34,11 @@ TEST(Models, HaveThePapersNumberOfParameters) {
   EXPECT_EQ(build_model("logistic", images(1, 28, 10)).dimension(), 7'850u);
   EXPECT_EQ(build_model("mlp:hidden=128/64", images(1, 28, 10)).dimension(),
             784u * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10);
+  const auto conv3 = [](std::size_t in, std::size_t out) { return in * out * 9 + out; };
+  EXPECT_EQ(build_model("vgg11", images(3, 32, 10)).dimension(),
+            conv3(3, 64) + conv3(64, 128) + conv3(128, 256) + conv3(256, 256) + conv3(256, 512) +
+                3 * conv3(512, 512) + 2 * (512 * 512 + 512) + 512 * 10 + 10);
+  EXPECT_EQ(build_model("vgg11", images(3, 32, 10)).dimension(), 9'750'922u);
   const std::size_t stem = 3 * 9 * 16 + 16 + 2 * 16;
   const auto block = [](std::size_t in, std::size_t out) {
     const std::size_t convs = in * 9 * out + out + out * 9 * out + out + 4 * out;
@@ -127,6 +132,15 @@ TEST(InitialParameters, FollowPyTorchsDefaults) {
   EXPECT_NEAR(embedding.mean, 0, 5 / std::sqrt(736));
   EXPECT_NEAR(embedding.deviation, 1, 5 / std::sqrt(736));
   for (std::size_t i = 1; i <= 8; ++i) expect_uniform(states, lstm.parameters[i], 1.0 / 16);
+
+  const Model vgg = build_model("vgg11", images(3, 32, 10));
+  const Vector normals = initial_parameters(vgg, Random(4));
+  const Spread second = spread_of(normals, vgg.parameters[2]);  // 128 channels out of 64.
+  EXPECT_EQ(vgg.parameters[2].name, "features.3.weight");
+  EXPECT_NEAR(second.deviation / std::sqrt(2.0 / (9 * 128)), 1, 5 / std::sqrt(2 * 73'728.0));
+  EXPECT_EQ(spread_of(normals, vgg.parameters[3]).high, 0);
+  EXPECT_EQ(vgg.parameters[14].name, "features.18.weight");
+  expect_uniform(normals, vgg.parameters[16], 1 / std::sqrt(512));
 
   const Model factors = build_model("matrix-factorization", testing::ratings(610, 9'724));
   const Vector both = initial_parameters(factors, Random(3));

@@ -108,6 +108,32 @@ Model resnet8(const Task& task, Options& options) {
       .done();
 }
 
+// VGG's configuration A for 32x32 images, as epfml/relaysgd has it, without the dropout there
+// before the first two linear layers. Named after that code's places, which count ReLUs, poolings
+// and dropouts.
+Model vgg11(const Task& task, Options& options) {
+  require_images(options, task, 5);
+  struct Stage {
+    std::uint32_t channels;
+    int convolutions;
+  };
+  constexpr std::array<Stage, 5> kStages = {{{64, 1}, {128, 1}, {256, 2}, {512, 2}, {512, 2}}};
+  ModelBuilder build("vgg11", task);
+  int place = 0;
+  for (const Stage& stage : kStages) {
+    for (int i = 0; i < stage.convolutions; ++i, place += 2)
+      build.convolution(fmt::format("features.{}", place), stage.channels, 3).he_normal().relu();
+    build.max_pool();
+    ++place;
+  }
+  return build.linear("classifier.1", 512)
+      .relu()
+      .linear("classifier.4", 512)
+      .relu()
+      .linear("classifier.6", task.classes)
+      .done();
+}
+
 Model logistic(const Task& task, Options& options) {
   require_images(options, task, 0);
   return ModelBuilder("logistic", task).linear("fc", task.classes).done();
@@ -161,6 +187,8 @@ constexpr std::array kModels = {
               "two 5x5 convolutions, two linear layers (FEMNIST: 1,690,046)", femnist_cnn},
     ModelKind{"cnn28", "cnn28", "two small 5x5 convolutions, for 28x28 images (28,938)", cnn28},
     ModelKind{"resnet8", "resnet8:groups=4", "three residual blocks with group norm", resnet8},
+    ModelKind{"vgg11", "vgg11", "eight 3x3 convolutions, three linear layers (CIFAR-10: 9,750,922)",
+              vgg11},
     ModelKind{"mlp", "mlp:hidden=128/64", "linear layers with ReLU between", mlp},
     ModelKind{"logistic", "logistic", "one linear layer", logistic},
     ModelKind{.name = "quadratic",

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
+#include <vector>
 
 #include "base/table.h"
 
@@ -24,6 +25,14 @@ double constant_rate(const RateSchedule&, double lr, double) {
 
 double step_rate(const RateSchedule& schedule, double lr, double step) {
   return lr * std::pow(schedule.factor, std::floor(step / static_cast<double>(schedule.every)));
+}
+
+double milestones_rate(const RateSchedule& schedule, double lr, double step) {
+  const auto passed =
+      std::count_if(schedule.at.begin(), schedule.at.end(), [&](std::uint64_t milestone) {
+        return milestone > 0 && static_cast<double>(milestone) <= step;
+      });
+  return lr * std::pow(schedule.factor, static_cast<double>(passed));
 }
 
 double cosine_rate(const RateSchedule& schedule, double lr, double step) {
@@ -44,6 +53,10 @@ constexpr std::array kRateSchedules = {
                      .usage = "schedule=step,every=1000,factor=0.1,warmup=0",
                      .summary = "times a factor after every so many local steps",
                      .rate = step_rate},
+    RateScheduleKind{.name = "milestones",
+                     .usage = "schedule=milestones,at=15000/18000,factor=0.1,warmup=0",
+                     .summary = "times a factor at each of these local steps",
+                     .rate = milestones_rate},
     RateScheduleKind{
         .name = "cosine",
         .usage = "schedule=cosine,length=…,lr_min=0,warmup=0",
@@ -88,6 +101,15 @@ RateSchedule read_rate_schedule(Options& options, double lr) {
   schedule.warmup = count("warmup", 0, between(0, 1e12));
   if (schedule.kind->name == "step") {
     schedule.every = count("every", 1000, between(1, 1e12));
+    schedule.factor = options.number("factor", 0.1, above_up_to(0, 1));
+  }
+  if (schedule.kind->name == "milestones") {
+    const std::vector<double> at = options.numbers("at", {1000}, between(1, 1e12));
+    if (at.size() > schedule.at.size())
+      options.refuse("at", fmt::format("{} milestones are too many: {} at most", at.size(),
+                                       schedule.at.size()));
+    std::transform(at.begin(), at.end(), schedule.at.begin(),
+                   [](double step) { return static_cast<std::uint64_t>(step); });
     schedule.factor = options.number("factor", 0.1, above_up_to(0, 1));
   }
   if (schedule.kind->has_length) {

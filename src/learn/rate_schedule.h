@@ -3,12 +3,15 @@
 //
 //   constant  lr
 //   step      lr factor^floor(s / every)
+//   milestones  lr factor^(how many of `at` are up to s)
 //   cosine    lr_min + (lr - lr_min) (1 + cos(pi min(1, s / (length - warmup)))) / 2
 //   linear    lr_min + (lr - lr_min) (1 - min(1, s / (length - warmup)))
 //
 // The first `warmup` steps take lr (t + 1) / warmup, t counted from 0; from then on s = t - warmup.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -34,7 +37,9 @@ struct RateSchedule {
   const RateScheduleKind* kind = &rate_schedules().front();
   std::uint64_t warmup = 0;
   std::uint64_t every = 1;
-  std::uint64_t length = 0;  // 0: the run's own, which set_length() fills in.
+  static constexpr std::size_t kMilestonesMax = 8;
+  std::array<std::uint64_t, kMilestonesMax> at{};  // Steps; 0: there is none.
+  std::uint64_t length = 0;                        // 0: the run's own, which set_length() fills in.
   double factor = 0.1;
   double lr_min = 0;
 

@@ -25,11 +25,14 @@ void expect_rates(const char* line, const std::vector<double>& expected) {
     EXPECT_FLOAT_EQ(ours[i], static_cast<float>(expected[i])) << line << ", step " << i;
 }
 
-// The closed forms of torch.optim.lr_scheduler: StepLR, CosineAnnealingLR, LinearLR, and a
-// SequentialLR whose first is the warm-up.
+// The closed forms of torch.optim.lr_scheduler: StepLR, MultiStepLR, CosineAnnealingLR, LinearLR,
+// and a SequentialLR whose first is the warm-up.
 TEST(RateSchedule, EqualsTorchsSchedulers) {
   expect_rates("sgd:lr=0.1,schedule=step,every=2,factor=0.5",
                {0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.0125});
+  expect_rates("sgd:lr=0.1,schedule=milestones,at=2/3/5,factor=0.5",
+               {0.1, 0.1, 0.05, 0.025, 0.025, 0.0125, 0.0125});
+  expect_rates("sgd:lr=0.1,schedule=milestones,at=1,warmup=2", {0.05, 0.1, 0.1, 0.01, 0.01});
   expect_rates("sgd:lr=0.1,schedule=cosine,length=4,lr_min=0.02",
                {0.1, 0.06 + 0.04 * std::sqrt(0.5), 0.06, 0.06 - 0.04 * std::sqrt(0.5), 0.02, 0.02});
   expect_rates("sgd:lr=0.1,schedule=linear,length=5", {0.1, 0.08, 0.06, 0.04, 0.02, 0, 0});

@@ -96,13 +96,14 @@ bool one_peer_a_round(const Topology& topology) {
   return true;
 }
 
-// weights=samples needs a graph that both ends of an edge see, and weights that are ours to choose.
+// Others than the graph's need one that leaves them to us; by samples, both ends of an edge count.
 Weights read_weights(Options& options, const Topology& topology) {
-  constexpr std::array<std::string_view, 2> kWords = {"graph", "samples"};
-  if (options.choice("weights", kWords, "graph") == "graph") return Weights::kMetropolisHastings;
+  constexpr std::array<std::string_view, 3> kWords = {"graph", "even", "samples"};
+  const std::string word = options.choice("weights", kWords, "graph");
+  if (word == "graph") return Weights::kMetropolisHastings;
   if (topology.has_weights())
     options.refuse("weights", "the topology has weights of its own: use another, such as regular");
-  return Weights::kSamples;
+  return word == "even" ? Weights::kUniform : Weights::kSamples;
 }
 
 // Of protocols in which a node does not know whom its peers meet.

@@ -125,6 +125,17 @@ TEST(SampleWeights, OffNothingIsWritten) {
   EXPECT_TRUE(one.world.last_message().heading.own.empty());
 }
 
+// 1 / (own degree + 1), whatever the sender's degree: with Metropolis and Hastings' weights it
+// would be a tenth.
+TEST(EvenWeights, CountTheReceiversPeersAlone) {
+  OneNode one({.id = 1, .protocol = "dpsgd:rounds=3,weights=even"});
+  one.starts();
+  one.trains_to({0, 0});
+  one.hears(0, {.round = 0, .degree = 9}, {6, 3});
+  one.hears(2, {.round = 0, .degree = 1}, {0, 0});
+  EXPECT_EQ(one.node.model(), (Vector{2, 1}));
+}
+
 std::string refusal_of(const Experiment& experiment) {
   try {
     (void)read_plan(experiment);

@@ -30,7 +30,7 @@ constexpr std::array kSharings = {
         .summary = "JWINS: a randomly sized part of what changed most in the wavelet domain",
         .make = make_jwins},
     SharingKind{.name = "choco",
-                .usage = "choco:budget=0.2,step=0.4",
+                .usage = "choco:budget=0.2,step=0.4,bits=0",
                 .summary = "CHOCO-SGD: compressed differences, neighbours keep copies",
                 .make = make_choco,
                 .fixed_peers_only = true,

@@ -10,6 +10,7 @@
 
 #include "base/archive.h"
 #include "codec/index_codec.h"
+#include "math/vector_ops.h"
 #include "math/wavelet.h"
 #include "sharing/average.h"
 #include "sharing/fragment_layout.h"
@@ -253,12 +254,65 @@ TEST(Choco, AnEmptyShareWhenNothingChanged) {
   EXPECT_EQ(world.exchange(Random(1)).front().values.size(), 0u);
 }
 
+// By hand: n = 4, bits = 2, so s = 2 and tau = 1 + min(4 / 4, 2 / 2) = 2. |d| is 4.15, and the unit
+// the power of two up to 4.15 / (2 * 2): 1. A value of 2 is 2 / tau = 1 unit exactly, -1 is half a
+// unit: told as -1 every other time, and otherwise not at all.
+TEST(Choco, QuantizesAtRandomWithoutBias) {
+  const Vector model = {2, -1, 0, 3.5f};
+  std::map<std::size_t, int> sizes;
+  Vector sum(4, 0.0f);
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const auto sharing = make_sharing("choco:bits=2", {.dimension = 4});
+    const Share share = sharing->pack(model, Random(seed)).front();
+    const Indices& indices = std::get<Listed>(share.coordinates).indices;
+    ++sizes[indices.size()];
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      EXPECT_EQ(share.values[i], std::nearbyint(share.values[i]));
+      sum[indices[i]] += share.values[i] / 1000;
+    }
+  }
+  EXPECT_NEAR(sum[0], 1, 1e-4);  // d / tau.
+  EXPECT_EQ(sum[2], 0.0f);
+  EXPECT_NEAR(sum[1], -0.5, 0.08);  // Five deviations of 0.016.
+  EXPECT_NEAR(sum[3], 1.75, 0.08);
+  EXPECT_NEAR(sizes[2], 500, 80);
+  EXPECT_EQ(sizes[2] + sizes[3], 1000);
+}
+
+// What was rounded off stays in the next difference: the copy comes to a model that stands still,
+// in units that shrink with the distance.
+TEST(Choco, AQuantizedCopyComesToTheModel) {
+  for (const char* spec : {"choco:bits=5", "choco:bits=3,budget=0.5", "choco:bits=1"}) {
+    const Vector model = test_model(500, 4);
+    TestWorld world(spec, 1, model);
+    for (std::uint64_t round = 0; round < 400; ++round) world.exchange(Random(round));
+    const Vector left = world.sharings[0]->told_of(model, Everything{});
+    EXPECT_LT(squared_norm(left), 1e-4 * squared_norm(model)) << spec;
+    EXPECT_EQ(world.models[0], model) << spec;
+  }
+}
+
+TEST(Choco, ContinuesFromASavedStateWithBits) {
+  TestWorld world("choco:bits=4", 3, test_model(60, 5)),
+      restored("choco:bits=4", 3, test_model(60, 5));
+  for (std::uint64_t round = 0; round < 3; ++round) world.exchange(Random(round));
+  restored.models = world.models;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Bytes saved;
+    save_fields(*world.sharings[i], saved);
+    ByteReader in(saved);
+    ASSERT_TRUE(load_fields(*restored.sharings[i], in).ok());
+  }
+  world.exchange(Random(9)), restored.exchange(Random(9));
+  EXPECT_EQ(restored.models, world.models);
+}
+
 TEST(MakeSharing, RefusesWhatCannotBe) {
   const SharingContext context{.dimension = 10};
   for (const char* spec :
        {"fulll", "random:budget=0", "random:budget=1.5", "jwins:bugdet=1",
         "jwins:budget=0.1@0.5/1@0.6", "jwins:budget=0.1@-1/0.2@2", "jwins:accumulate=maybe",
-        "jwins:wavelet=sym9", "jwins:levels=0", "topk:budget=-1"})
+        "jwins:wavelet=sym9", "jwins:levels=0", "topk:budget=-1", "choco:bits=17", "choco:bits=-1"})
     EXPECT_THROW((void)make_sharing(spec, context), std::invalid_argument) << spec;
   EXPECT_THROW((void)make_sharing("choco", {.dimension = 10, .lossless_codec = false}),
                std::invalid_argument);

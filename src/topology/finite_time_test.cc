@@ -161,6 +161,21 @@ TEST(OnePeerExponential, IsExactForPowersOfTwo) {
   }
 }
 
+// Two averages in a round: 16 nodes have the exact mean after two rounds instead of four, and hear
+// the three that lie one step, the other, and both back.
+TEST(OnePeerExponential, TakesSeveralStepsAtOnce) {
+  const auto topology = make_topology("one-peer-exponential:at_once=2", 16, Random(1));
+  EXPECT_EQ(topology->cycle_length(), 2u);
+  EXPECT_LT(unevenness(after_cycle(*topology)), 1e-12);
+  EXPECT_EQ(topology->weighted(0)->sources(0), (std::vector<NodeId>{13, 14, 15}));
+  EXPECT_EQ(topology->weighted(1)->sources(0), (std::vector<NodeId>{4, 8, 12}));
+  EXPECT_EQ(topology->weighted(1)->weight(4, 0), 0.25);
+  expect_doubly_stochastic(*topology->weighted(1));
+  EXPECT_EQ(make_topology("one-peer-exponential:at_once=3", 16, Random(1))->cycle_length(), 4u);
+  const auto pair = make_topology("one-peer-exponential:at_once=2", 2, Random(1));
+  EXPECT_EQ(pair->weighted(0)->weight(1, 0), 0.5);
+}
+
 TEST(Exponential, TellsThoseAPowerOfTwoFurtherOn) {
   const auto topology = make_topology("exponential", 6, Random(1));
   EXPECT_FALSE(topology->redrawn());

@@ -49,7 +49,7 @@ constexpr TopologyKind kTopologies[] = {
      Redraw::kNothing, make_hypercube},
     {"exponential", "exponential", "one way, to the nodes 1, 2, 4, 8, ... further on",
      Redraw::kNothing, make_exponential},
-    {"one-peer-exponential", "one-peer-exponential",
+    {"one-peer-exponential", "one-peer-exponential:at_once=1",
      "one way, in round t to the node 2^t further on: exact in log2(n) rounds if n is a power of 2",
      Redraw::kCycle, make_one_peer_exponential},
     {"base", "base:peers=1",
