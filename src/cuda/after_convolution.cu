@@ -5,6 +5,7 @@
 //
 // Sums over pixels: each thread its own windows in order, then halves of the threads are added
 // until one is left; sums over a group's channels in their order.
+#include "cuda/instructions.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/pixels.cuh"
 
@@ -107,8 +108,7 @@ __global__ void __launch_bounds__(kThreadsMax)
     after_kernel(const AfterShape shape, AfterMemory memory, const float* parameters,
                  std::size_t dimension, std::size_t gamma, std::size_t beta, int batch,
                  bool training) {
-  extern __shared__ float4 shared[];
-  const BlockMemory block(shared, shape);
+  const BlockMemory block(shared_memory<float4>(), shape);
   const std::size_t image = blockIdx.x;
   Windows<kPool, kHeld> windows(shape,
                                 memory.x + image * shape.height * shape.width * shape.channels);
@@ -195,8 +195,7 @@ __global__ void __launch_bounds__(kThreadsMax, 2)
     after_gradient_kernel(const AfterShape shape, AfterMemory memory, const float* parameters,
                           std::size_t dimension, std::size_t gamma, int batch, const float* d_out,
                           AfterGradients gradients) {
-  extern __shared__ float4 shared[];
-  const BlockMemory block(shared, shape);
+  const BlockMemory block(shared_memory<float4>(), shape);
   const std::size_t image = blockIdx.x;
   Windows<kPool, 0> windows(shape, memory.x + image * shape.height * shape.width * shape.channels);
   const QuadPlace& place = windows.place;

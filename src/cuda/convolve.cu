@@ -69,8 +69,7 @@ __device__ void add_segment(const ConvolveArgs& a, const float* image, const int
 
 template <Precision kPrecision, int kColumns, Kind kKind>
 __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArgs a) {
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
+  float* const image = shared_memory();
   float* const ring = image + a.tile.floats();
   const int stage_floats = Stage<kKind>::floats(a);
   const int from_column = kKind == Kind::kGradient ? Stage<kKind>::pitch(a) : 1;
@@ -115,8 +114,7 @@ __global__ void __launch_bounds__(kThreads, 4) convolve_kernel(const ConvolveArg
 // over a larger tile, a warp's 32 pixels after the other.
 template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(kThreads, 4) convolve_rows_kernel(const ConvolveArgs a) {
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
+  float* const image = shared_memory();
   float* const segments = image + a.tile.floats();
   const int stage_floats = Stage<Kind::kRows>::floats(a);
   const TilePlace place(a.tile, blockIdx.x);

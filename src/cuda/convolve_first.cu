@@ -89,9 +89,7 @@ __device__ void add_pixels(const ConvolveArgs& a, const float* image, const floa
 // A block loads a node's weights once and goes from tile to tile; the next is copied meanwhile.
 template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(kThreads, 3) convolve_first_kernel(const ConvolveArgs a) {
-  extern __shared__ float4 shared[];
-  float* const images[2] = {reinterpret_cast<float*>(shared),
-                            reinterpret_cast<float*>(shared) + a.tile.floats()};
+  float* const images[2] = {shared_memory(), shared_memory() + a.tile.floats()};
   float* const weights = images[1] + a.tile.floats();
   int* const offsets = reinterpret_cast<int*>(weights + a.weight_rows * (8 * kColumns + kPad));
   for (int pixel = threadIdx.x; pixel < tile_pixels(a.tile); pixel += kThreads)
@@ -177,8 +175,7 @@ __device__ void store_first(const WeightsArgs& a, int first_tap, int first_colum
 template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(32 * 7, 3) first_weights_kernel(const WeightsArgs a) {
   constexpr int kPitch = kFloat * (8 * kColumns + kPad), kTogether = 16, kSummed = 32;
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
+  float* const image = shared_memory();
   float* const d_out = image + a.tile.floats();
   const int pixels = padded_pixels(a.tile, kTogether);
   int* const offsets = reinterpret_cast<int*>(d_out + pixels * (8 * kColumns + kPad));

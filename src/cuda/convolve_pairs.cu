@@ -65,8 +65,7 @@ __device__ void add_segment(const std::uint32_t (&pixels)[kRows], int offset, co
 template <Precision kPrecision, int kRows, int kColumns, int kTerms, Kind kKind>
 __global__ void __launch_bounds__(kThreads, kRows == 4 ? 3 : 4)
     convolve_pairs_kernel(const ConvolveArgs a) {
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
+  float* const image = shared_memory();
   float* const ring = image + a.tile.floats();
   const int stage_floats = Stage<kKind>::floats(a);
   const TilePlace place(a.tile, blockIdx.x);

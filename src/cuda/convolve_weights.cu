@@ -56,8 +56,7 @@ __device__ void add_tile(const WeightsArgs& a, const float* image, const int* of
 
 template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(32 * kWarpsMax, 3) weights_kernel(const WeightsArgs a) {
-  extern __shared__ float4 shared[];
-  float* const image = reinterpret_cast<float*>(shared);
+  float* const image = shared_memory();
   float* const d_out = image + a.tile.floats();
   int* const offsets =
       reinterpret_cast<int*>(d_out + padded_pixels(a.tile, 8) * (8 * kColumns + 8));

@@ -60,8 +60,7 @@ struct Buffers {
   float* image[2];
   float* d_out[2];
   int* offsets;
-  __device__ Buffers(float4* shared, const WeightsArgs& a, int d_out_floats) {
-    float* const begin = reinterpret_cast<float*>(shared);
+  __device__ Buffers(float* begin, const WeightsArgs& a, int d_out_floats) {
     for (int turn = 0; turn < 2; ++turn) {
       image[turn] = begin + turn * (a.tile.floats() + d_out_floats);
       d_out[turn] = image[turn] + a.tile.floats();
@@ -76,9 +75,8 @@ std::size_t buffer_bytes(const ConvTile& tile, int columns) {
 
 template <Precision kPrecision, int kColumns>
 __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const WeightsArgs a) {
-  extern __shared__ float4 shared[];
   const int pixels = padded_pixels(a.tile, kTogether);
-  const Buffers buffers(shared, a, pixels * (8 * kColumns + kPad));
+  const Buffers buffers(shared_memory(), a, pixels * (8 * kColumns + kPad));
   const int group = blockIdx.x % a.row_groups, chunk = blockIdx.x / a.row_groups % a.chunks;
   const int first_column = blockIdx.x / (a.row_groups * a.chunks) * 8 * kColumns;
   const int first_row = (group * (blockDim.x / 32) + threadIdx.x / 32) * 32;

@@ -38,7 +38,7 @@ struct Rows {
   float pixel_unit = 1;
   const float* maxima = nullptr;  // The largest absolute number of every row; null: not known.
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(TESSERA_CUDA_EMULATED)
   __device__ const float* row(int node, int batch, int i) const {
     const std::size_t at =
         chosen ? chosen[node * chosen_stride + i] : static_cast<std::size_t>(node) * batch + i;

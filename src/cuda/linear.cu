@@ -1,6 +1,7 @@
 // Linear layers, y = W x + b, with few samples and W read once: a layer of this kind moves memory.
 // Forward, a warp takes an output and the lanes its inputs; back, a thread takes an input and walks
 // over the outputs. Up to kSamples samples are worked on together, 8 or 16 as the batch has them.
+#include "cuda/instructions.cuh"
 #include "cuda/kernels.h"
 #include "cuda/launch.cuh"
 
@@ -78,7 +79,7 @@ template <int kSamples>
 __global__ void linear_gradient_kernel(LinearShape shape, Rows in, const float* parameters,
                                        std::size_t dimension, std::size_t weights, int batch,
                                        const float* d_out, float* d_in, float* d_weights) {
-  extern __shared__ float d_rows[];  // [outputs][kSamples]
+  float* const d_rows = shared_memory();  // [outputs][kSamples]
   const int node = blockIdx.y, input = blockIdx.x * kThreads + threadIdx.x;
   const float* const own = parameters + node * dimension + weights;
   for (int first = 0; first < batch; first += kSamples) {

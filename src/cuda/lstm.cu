@@ -30,22 +30,6 @@ struct LstmLaunch {
   LstmGradients gradients{};
 };
 
-__device__ void meet_cluster() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-#endif
-}
-// The same place in the shared memory of another block of the cluster.
-__device__ float* of_block(float* shared, int block) {
-#if __CUDA_ARCH__ >= 900
-  std::uint64_t there = 0;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(shared), "r"(block));
-  return reinterpret_cast<float*>(there);
-#else
-  return shared;
-#endif
-}
-
 // Two samples' numbers.
 __device__ float2 operator+(float2 a, float2 b) {
   return {a.x + b.x, a.y + b.y};
@@ -171,7 +155,7 @@ __device__ void add_sums(const CellPlace& place, const float* sums, Gates& gates
 template <Precision kPrecision, int kAll>
 __global__ void __launch_bounds__(kThreads, 1) states_kernel(LstmLaunch launch) {
   constexpr int kRanks = kAll / kUnits, kTerms = kAll / 2, kStates = kAll * kTermPitch;
-  extern __shared__ __align__(16) float shared[];
+  float* const shared = shared_memory();
   float* const states = shared;              // [2][unit][sample], in turns.
   float* const sums = shared + 2 * kStates;  // [half][gate][unit][sample]
   const CellPlace place(launch, kRanks);
@@ -325,7 +309,7 @@ __device__ void keep_gates(const CellPlace& place, const Gates& gates, float (&b
 template <Precision kPrecision, int kAll>
 __global__ void __launch_bounds__(kThreads, 1) gradient_kernel(LstmLaunch launch) {
   constexpr int kRanks = kAll / kUnits, kTerms = kAll / 2, kOfBlock = kParts / kRanks;
-  extern __shared__ __align__(16) float shared[];
+  float* const shared = shared_memory();
   float* const d_gates = shared;                          // [gate][unit][sample]
   float* const inbox = shared + 4 * kUnits * kTermPitch;  // [2][part][unit][sample], in turns.
   const CellPlace place(launch, kRanks);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "cuda/instructions.cuh"
 #include "cuda/kernels.h"
 
 namespace tessera::cuda {
@@ -47,14 +48,6 @@ struct Split {
 __device__ inline Split split(float x) {
   const std::uint32_t big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
   return {big, __float_as_uint(x - __uint_as_float(big))};
-}
-
-__device__ inline void mma(float (&sums)[4], const std::uint32_t (&a)[4],
-                           const std::uint32_t (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-      "{%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 template <int kCount>
@@ -135,25 +128,6 @@ __device__ inline void add_plain(WarpSums<kRows, kColumns>& sums, AtA at_a, AtB 
         for (int n = 0; n < 4; ++n)
           sums.at[i][j][n] = fmaf(a[i][n / 2], b[j][n % 2], sums.at[i][j][n]);
   }
-}
-
-// Copies to shared memory that run beside the computing; what is not `there` becomes zeros.
-__device__ inline void copy16(float* to, const float* from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(there ? 16 : 0));
-}
-__device__ inline void copy4(float* to, const float* from, bool there) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(there ? 4 : 0));
-}
-__device__ inline void end_group() {
-  asm volatile("cp.async.commit_group;");
-}
-template <int kGroups>
-__device__ inline void wait_for_all_but() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups));
 }
 
 }  // namespace tessera::cuda

@@ -65,30 +65,6 @@ __device__ inline void store_pairs(float4 x, float up, int group, half* at) {
   *reinterpret_cast<uint2*>(at + group) = *reinterpret_cast<const uint2*>(small);
 }
 
-// Four 8x8 blocks of halves from shared memory, each lane with the address of a row: of block l / 8
-// row l % 8. A lane gets row g, columns 2 t and 2 t + 1 of each; turned, column g and those rows.
-__device__ inline void load_blocks(std::uint32_t address, std::uint32_t (&to)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
-}
-__device__ inline void load_turned_blocks(std::uint32_t address, std::uint32_t (&to)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
-}
-__device__ inline std::uint32_t shared_address(const void* at) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
-}
-
-__device__ inline void mma_halves(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                  std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-      "{%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 // The factors of 16 terms of kColumns tiles of eight columns: big[j / 2] has those of columns j and
 // j + 1, two registers each.
 template <int kColumns>

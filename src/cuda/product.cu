@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kThreads, 2) product_kernel(Product product) {
   using PieceA = Piece<kRows, kTurnedA>;
   using PieceB = Piece<kColumns, kTurnedB>;
   constexpr int kFloats = PieceA::kFloats + PieceB::kFloats;
-  extern __shared__ __align__(16) float pieces[];  // [kStages][a and b]
+  float* const pieces = shared_memory();  // [kStages][a and b]
   const ProductPlace place(product);
   const int node = blockIdx.y, groups = (product.terms + kTerms - 1) / kTerms;
   const auto load = [&](int group) {
