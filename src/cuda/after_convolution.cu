@@ -92,8 +92,10 @@ class BlockMax {
     own_ = fmaxf(own_, fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))));
   }
   __device__ void store(float* to) {
-    const unsigned of_warp = __reduce_max_sync(__activemask(), __float_as_uint(own_));
-    if (threadIdx.x % 32 == 0) atomicMax(shared_, of_warp);
+    // Lanes that come here at different times are so many groups, each with a first of its own.
+    const unsigned together = __activemask();
+    const unsigned of_group = __reduce_max_sync(together, __float_as_uint(own_));
+    if (threadIdx.x % 32 + 1 == __ffs(together)) atomicMax(shared_, of_group);
     __syncthreads();
     if (threadIdx.x == 0) *to = __uint_as_float(*shared_);
   }

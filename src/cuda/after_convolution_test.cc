@@ -106,13 +106,23 @@ void append(Doubles& to, const Doubles& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+// Of every image, exactly.
+Vector largest_of_images(const Vector& numbers) {
+  Vector largest(kImages);
+  const std::size_t each = numbers.size() / kImages;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    largest[i / each] = std::max(largest[i / each], std::abs(numbers[i]));
+  return largest;
+}
+
 void expect_plain(const AfterShape& shape) {
   const std::size_t in = whole(shape.height * shape.width * shape.channels);
   const std::size_t out = whole(shape.out_pixels() * shape.channels),
                     channels = whole(shape.channels);
   const Numbers parameters(kNodes * 2 * channels, 1), x(kImages * in, 2), d_out(kImages * out, 3),
       y(kImages * out, 4), sums(3 * kImages * channels, 5),
-      moments(whole(2 * kImages * std::max(1, shape.groups)), 6);
+      moments(whole(2 * kImages * std::max(1, shape.groups)), 6), maxima(kImages, 7),
+      d_maxima(kImages, 8);
   const DeviceArray<std::uint8_t> winner(kImages * out);
   Doubles wanted, d_x, d_gamma, d_beta, d_bias;
   for (std::size_t image = 0; image < kImages; ++image) {
@@ -129,13 +139,16 @@ void expect_plain(const AfterShape& shape) {
                   .batch = kBatch,
                   .parameters = parameters.device(),
                   .dimension = 2 * channels};
-  const AfterMemory memory{x.device(), y.device(), winner.data(), moments.device()};
+  const AfterMemory memory{x.device(),       y.device(),      winner.data(),
+                           moments.device(), maxima.device(), d_maxima.device()};
   after_convolution(pass, shape, memory, 0, channels);
   EXPECT_LT(error_of(y.back(), wanted), 1e-6);
+  EXPECT_EQ(maxima.back(), largest_of_images(y.back()));
   const std::size_t part = kImages * channels;
   after_convolution_gradient(pass, shape, memory, 0, d_out.device(),
                              {sums.device(), sums.device() + part, sums.device() + 2 * part});
   EXPECT_LT(error_of(x.back(), d_x), 1e-5);
+  EXPECT_EQ(d_maxima.back(), largest_of_images(x.back()));
   const Vector got = sums.back();
   const auto first = got.begin();
   const auto at = [&](std::size_t number) {

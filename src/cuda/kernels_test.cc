@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <utility>
 
 #include "cuda/for_tests.h"
 #include "cuda/pairs.h"
@@ -56,7 +56,7 @@ struct Convolutions {
   }
 
   // visit(image, out pixel's number, in pixel's number, row of the weights of its first channel).
-  using Visit = std::function<void(int, int, int, int)>;
+  template <typename Visit>
   void for_taps(const Visit& visit) const {
     const int pad = shape.kernel / 2;
     for (int image = 0; image < kNodes * kBatch; ++image)
@@ -82,19 +82,40 @@ struct Convolutions {
     return static_cast<std::size_t>(image / kBatch) * dimension() +
            static_cast<std::size_t>(row * shape.outputs);
   }
-  // The three of a tap: body(in, weight, out), as places in the arrays.
-  void for_products(const std::function<void(std::size_t, std::size_t, std::size_t)>& body) const {
-    for_taps([&](int image, int out_pixel, int in_pixel, int row) {
-      for (int c = 0; c < shape.inputs; ++c)
-        for (int o = 0; o < shape.outputs; ++o)
-          body(in_at(image, in_pixel) + static_cast<std::size_t>(c),
-               weight_at(image, row + c) + static_cast<std::size_t>(o),
-               out_at(image, out_pixel) + static_cast<std::size_t>(o));
-    });
-  }
 
   ConvShape shape;
   Numbers in, d_out, parameters;
+};
+
+// What should come out: sums over all products of a pixel, a weight and a gradient of the result.
+struct Reference {
+  explicit Reference(const Convolutions& all)
+      : out(all.d_out.host.size()), d_in(all.in.host.size()), d_weights(kNodes * all.dimension()) {
+    const ConvShape& shape = all.shape;
+    const auto outputs = static_cast<std::size_t>(shape.outputs);
+    for (int image = 0; image < kNodes * kBatch; ++image)
+      for (int pixel = 0; pixel < shape.out_height() * shape.out_width(); ++pixel)
+        for (std::size_t o = 0; o < outputs; ++o)
+          out[all.out_at(image, pixel) + o] =
+              double{all.parameters.host[all.weight_at(image, shape.rows()) + o]};
+    all.for_taps([&](int image, int out_pixel, int in_pixel, int row) {
+      const std::size_t to = all.out_at(image, out_pixel);
+      for (int c = 0; c < shape.inputs; ++c) {
+        const std::size_t from = all.in_at(image, in_pixel) + static_cast<std::size_t>(c);
+        const std::size_t weights = all.weight_at(image, row + c);
+        const double x = double{all.in.host[from]};
+        for (std::size_t o = 0; o < outputs; ++o) {
+          const double weight = double{all.parameters.host[weights + o]};
+          const double d = double{all.d_out.host[to + o]};
+          out[to + o] += x * weight;
+          d_in[from] += d * weight;
+          d_weights[weights + o] += x * d;
+        }
+      }
+    });
+  }
+
+  Doubles out, d_in, d_weights;
 };
 
 // Memory for pairs of halves, with something else in it at first.
@@ -144,39 +165,34 @@ struct SplitConvolutions {
   mutable Numbers d_maxima{kImages, 9};
 };
 
-double forward_error(const Convolutions& all, Precision precision, bool by_pairs) {
+struct Case {
+  explicit Case(const ConvShape& shape) : all(shape), wanted(all) {}
+  explicit Case(Convolutions made) : all(std::move(made)), wanted(all) {}
+  Convolutions all;
+  Reference wanted;
+};
+
+double forward_error(const Case& one, Precision precision, bool by_pairs) {
+  const Convolutions& all = one.all;
   const ConvShape& shape = all.shape;
-  Doubles wanted(all.d_out.host.size());
   const auto bias = static_cast<std::size_t>(shape.rows() * shape.outputs);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const std::size_t image =
-        i / static_cast<std::size_t>(shape.out_height() * shape.out_width() * shape.outputs);
-    wanted[i] = double{all.parameters.host[image / kBatch * all.dimension() + bias +
-                                           i % static_cast<std::size_t>(shape.outputs)]};
-  }
-  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
-    wanted[out] += double{all.in.host[in]} * double{all.parameters.host[weight]};
-  });
-  const Numbers out(wanted.size(), 4);
+  const Numbers out(one.wanted.out.size(), 4);
   const Pass pass = all.pass(precision);
   if (!by_pairs) {
     convolve(pass, shape, all.rows(), 0, bias, out.device());
-    return error_of(out.back(), wanted);
+    return error_of(out.back(), one.wanted.out);
   }
   const SplitConvolutions split(all);
   if (shape.by_rows())
     convolve_first(pass, shape, split.pixel_rows(), split.weights.pairs(), bias, out.device());
   else
     convolve_pairs(pass, shape, split.in.pairs(), split.weights.pairs(), bias, out.device());
-  return error_of(out.back(), wanted);
+  return error_of(out.back(), one.wanted.out);
 }
 
-double inputs_error(const Convolutions& all, Precision precision, bool by_pairs) {
-  Doubles wanted(all.in.host.size());
-  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
-    wanted[in] += double{all.d_out.host[out]} * double{all.parameters.host[weight]};
-  });
-  const Numbers d_in(wanted.size(), 5);
+double inputs_error(const Case& one, Precision precision, bool by_pairs) {
+  const Convolutions& all = one.all;
+  const Numbers d_in(one.wanted.d_in.size(), 5);
   const Pass pass = all.pass(precision);
   if (by_pairs) {
     const SplitConvolutions split(all);
@@ -185,16 +201,12 @@ double inputs_error(const Convolutions& all, Precision precision, bool by_pairs)
   } else {
     convolve_inputs(pass, all.shape, all.d_out.device(), 0, d_in.device());
   }
-  return error_of(d_in.back(), wanted);
+  return error_of(d_in.back(), one.wanted.d_in);
 }
 
-double weights_error(const Convolutions& all, Precision precision, bool by_pairs) {
+double weights_error(const Case& one, Precision precision, bool by_pairs) {
+  const Convolutions& all = one.all;
   const auto size = static_cast<std::size_t>(all.shape.rows() * all.shape.outputs);
-  Doubles wanted(kNodes * size);
-  all.for_products([&](std::size_t in, std::size_t weight, std::size_t out) {
-    wanted[weight / all.dimension() * size + weight % all.dimension()] +=
-        double{all.in.host[in]} * double{all.d_out.host[out]};
-  });
   const auto parts = static_cast<std::size_t>(weight_parts(all.shape, kBatch));
   const Numbers d_weights(kNodes * parts * size, 6);
   const Pass pass = all.pass(precision);
@@ -210,10 +222,13 @@ double weights_error(const Convolutions& all, Precision precision, bool by_pairs
                              d_weights.device());
   }
   const Vector got = d_weights.back();
-  Vector sums(wanted.size());
-  for (std::size_t i = 0; i < sums.size(); ++i)
+  Vector sums(kNodes * size);
+  Doubles wanted(sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    wanted[i] = one.wanted.d_weights[i / size * all.dimension() + i % size];
     for (std::size_t part = 0; part < parts; ++part)
       sums[i] += got[(i / size * parts + part) * size + i % size];
+  }
   return error_of(sums, wanted);
 }
 
@@ -243,7 +258,7 @@ constexpr Way kWays[] = {{Precision::kFp32, false, 2e-6},
 TEST(CudaKernels, ConvolveAsPlainLoopsDo) {
   SKIP_WITHOUT_GPU();
   for (const ConvShape& shape : kShapes) {
-    const Convolutions all(shape);
+    const Case all(shape);
     for (const auto& [precision, by_pairs, error_max] : kWays) {
       SCOPED_TRACE(fmt::format("{} {}{}", name_of(shape), to_string(precision),
                                by_pairs ? " by pairs" : ""));
@@ -260,7 +275,7 @@ TEST(CudaKernels, ConvolveAsPlainLoopsDo) {
 TEST(CudaKernels, ThreeProductsAreAsExactAsFloat32) {
   SKIP_WITHOUT_GPU();
   for (const ConvShape& shape : {ConvShape{16, 16, 32, 32, 5}, ConvShape{8, 8, 32, 64, 5}}) {
-    const Convolutions all(shape);
+    const Case all(shape);
     for (const auto error : {forward_error, inputs_error, weights_error}) {
       const double plain = error(all, Precision::kFp32, false),
                    three = error(all, Precision::k3xTf32, false),
@@ -278,9 +293,10 @@ TEST(CudaKernels, PairsKeepTheirAccuracyAtAnyScale) {
   SKIP_WITHOUT_GPU();
   for (const float scale : {1e-12f, 1e-6f, 1e4f, 1e9f}) {
     SCOPED_TRACE(scale);
-    Convolutions all({16, 16, 32, 32, 5});
-    for (float& x : all.d_out.host) x *= scale;
-    all.d_out.send();
+    Convolutions made({16, 16, 32, 32, 5});
+    for (float& x : made.d_out.host) x *= scale;
+    made.d_out.send();
+    const Case all(std::move(made));
     EXPECT_LT(inputs_error(all, Precision::k3xF16, true), 1e-6);
     EXPECT_LT(weights_error(all, Precision::k3xF16, true), 1e-6);
   }

@@ -177,6 +177,9 @@ TEST(SeveralGpus, AnEvaluationThatDoesNotFitSaysWhatWould) {
 
 TEST(SeveralGpusDeathTest, AGpuThatFailsIsSaidAndItsMemoryLetGoInPeace) {
   SKIP_WITHOUT_GPU();
+#ifdef TESSERA_CUDA_EMULATED
+  GTEST_SKIP() << "what an emulated GPU reads from nowhere ends the program";
+#endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const char* device : {"cuda", "cuda:0/0"})
     EXPECT_EXIT(train_on_a_sick_gpu(device), ::testing::ExitedWithCode(7),

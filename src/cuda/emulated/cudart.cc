@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{8} << 30;
+constexpr std::size_t kMemory = std::size_t{4} << 30, kFilled = std::size_t{1} << 26;
 constexpr std::size_t kShared = 227 * 1024, kSharedUnasked = 48 * 1024;
 constexpr unsigned kThreadsMax = 1024, kClusterMax = 8;
 constexpr int kNever = 0xff;  // Bytes that nobody has written.
@@ -97,7 +97,7 @@ cudaError_t allocate(void** memory, std::size_t bytes) {
   }
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return cudaErrorMemoryAllocation;
-  std::memset(*memory, kNever, bytes);
+  std::memset(*memory, kNever, std::min(bytes, kFilled));
   const std::lock_guard lock(device().mutex);
   device().memory[*memory] = bytes;
   return cudaSuccess;
