@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/layer.h"
+#include "cuda/runtime.h"
 #include "cuda/several.h"
 
 namespace tessera {
@@ -21,7 +22,9 @@ void learn_on_gpu(const Model& model, const LearningOptions& options, Learning& 
   learning.description =
       describe(model.name, model.dimension(),
                fmt::format("stacked on {}, {}",
-                           count == 1 ? std::string("the GPU") : fmt::format("{} GPUs", count),
+                           cuda::kEmulated ? std::string("a GPU that the CPU emulates, slowly")
+                           : count == 1    ? std::string("the GPU")
+                                           : fmt::format("{} GPUs", count),
                            to_string(options.device.precision)));
 }
 

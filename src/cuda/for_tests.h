@@ -23,6 +23,9 @@ inline std::string why_no_gpu() {
   }
 }
 
+// How many samples models are tested on. 0: all, too many where the GPU is emulated.
+constexpr std::size_t kTested = kEmulated ? 40 : 0;
+
 using Doubles = std::vector<double>;
 
 // Floats on both sides, filled from a seed.

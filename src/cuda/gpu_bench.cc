@@ -308,6 +308,7 @@ void bench_models(Bench& bench, Precision precision) {
 
 void bench_gpu(Bench& bench) {
   bench.section("our kernels on the GPU");
+  if (cuda::kEmulated) return bench.say("an emulated GPU is not timed");
   try {
     cuda::use_gpu(0);
   } catch (const std::invalid_argument& none) {

@@ -22,7 +22,7 @@ struct Pass {
   int nodes = 0, batch = 0;
   const float* parameters = nullptr;
   std::size_t dimension = 0;  // Of a node's row.
-  Precision precision = Precision::k3xTf32;
+  Precision precision = Precision::k3xF16;
   bool training = true;
 };
 

@@ -47,7 +47,7 @@ struct WorkingOrder {
 struct Layout {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
-  Precision precision = Precision::k3xTf32;
+  Precision precision = Precision::k3xF16;
   bool sparse = false;  // NetSize's.
   Memory& memory;
   WorkingOrder& order;

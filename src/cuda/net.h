@@ -12,7 +12,7 @@ namespace tessera::cuda {
 struct NetSize {
   std::size_t nodes = 0, batch = 0;
   bool training = true;
-  Precision precision = Precision::k3xTf32;
+  Precision precision = Precision::k3xF16;
   bool sparse = false;  // Only rows that a batch touched change: plain SGD.
 };
 

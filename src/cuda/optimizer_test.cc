@@ -165,8 +165,8 @@ void expect_the_cpus_rounds(const testing::Case& c, const char* line) {
   SCOPED_TRACE(fmt::format("{} {}", c.spec, line));
   LearningWorld cpu = world_on_gpu(c.task), gpu = world_on_gpu(c.task),
                 chunked = world_on_gpu(c.task);
-  const Learning on_cpu = cpu.learning(c.spec, line, "cpu");
-  const Learning on_gpu = gpu.learning(c.spec, line, "cuda:precision=fp32");
+  const Learning on_cpu = cpu.learning(c.spec, line, "cpu", 1, kTested);
+  const Learning on_gpu = gpu.learning(c.spec, line, "cuda:precision=fp32", 1, kTested);
   const Learning in_chunks = chunked.learning(c.spec, line, "cuda:precision=fp32,chunk=2");
   const std::vector<float> wanted = cpu.run(*on_cpu.trainer, 3);
   const std::vector<float> losses = gpu.run(*on_gpu.trainer, 3);
@@ -199,11 +199,11 @@ TEST(CudaOptimizers, GoOnFromWhatIsSaved) {
   for (const char* line : kLines) {
     SCOPED_TRACE(line);
     LearningWorld world = world_on_gpu(c.task);
-    const Learning learning = world.learning(c.spec, line, "cuda");
+    const Learning learning = world.learning(c.spec, line, "cuda", 1, kTested);
     world.run(*learning.trainer, 1);
     Bytes saved;
     save_fields(*learning.trainer, saved);
-    const Learning again = world.learning(c.spec, line, "cuda");
+    const Learning again = world.learning(c.spec, line, "cuda", 1, kTested);
     ByteReader in(saved);
     ASSERT_TRUE(load_fields(*again.trainer, in).ok());
     EXPECT_EQ(in.left(), 0u);

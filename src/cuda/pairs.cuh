@@ -1,8 +1,11 @@
 // Products of numbers that are written as pairs of halves, a warp at a time, on the tensor cores: x
 // = (big + small) / scale, both with 11 bits. As in 3xTF32, small b, a small and big b are added
 // and 2^-22 of a product is left out; but tensor cores multiply halves at twice the rate, and what
-// was split once is not split anew for every product. The scale, a power of two, brings the largest
-// number of a tensor to between 2^13 and 2^14: numbers down to 2^-27 of it keep all their bits.
+// was split once is not split anew for every product.
+//
+// The scale, a power of two, brings the largest number of a tensor to between 2^13 and 2^14. Halves
+// end at 2^-24. So numbers down to 2^-15 of the largest err by at most 2^-23 of themselves; below
+// that, by at most 2^-38 of the largest. The larger half alone has its 11 bits down to 2^-27.
 //
 // Lane l of a warp is at (g, t) = (l / 4, l % 4), as mma.m16n8k16 lays it out:
 //

@@ -14,6 +14,13 @@
 
 namespace tessera::cuda {
 
+// Whether there is no GPU, and the CPU plays one (emulated/).
+#ifdef TESSERA_CUDA_EMULATED
+constexpr bool kEmulated = true;
+#else
+constexpr bool kEmulated = false;
+#endif
+
 struct OutOfMemory : DeviceFailed {
   using DeviceFailed::DeviceFailed;
 };

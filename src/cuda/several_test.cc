@@ -39,13 +39,13 @@ TEST(SeveralGpus, MakeTheModelsOfOne) {
   for (const testing::Case& c : testing::small_cases()) {
     if (!missing_in(build_model(c.spec, c.task).layers).empty()) continue;
     LearningWorld one = world_of(c.task);
-    const Learning alone = one.learning(c.spec, kTraining, "cuda");
+    const Learning alone = one.learning(c.spec, kTraining, "cuda", 1, kTested);
     const std::vector<float> losses = one.run(*alone.trainer, 3);
     const std::vector<Score> scores = one.scores(*alone.evaluator);
     for (const char* device : {"cuda:0/0", "cuda:0/0/0,chunk=1", "cuda:0/0/0/0/0/0/0"}) {
       SCOPED_TRACE(fmt::format("{} {}", c.spec, device));
       LearningWorld several = world_of(c.task);
-      const Learning divided = several.learning(c.spec, kTraining, device);
+      const Learning divided = several.learning(c.spec, kTraining, device, 1, kTested);
       EXPECT_EQ(several.run(*divided.trainer, 3), losses);
       EXPECT_EQ(several.models, one.models);
       EXPECT_EQ(state_of(divided), state_of(alone));
@@ -62,7 +62,7 @@ TEST(SeveralGpus, MakeTheModelsOfOne) {
 TEST(SeveralGpus, GoOnWithWhatOneSaved) {
   SKIP_WITHOUT_GPU();
   LearningWorld one = world_of(testing::images(3, 16, 10)), two = one;
-  const Learning alone = one.learning("gn-lenet", kTraining, "cuda"),
+  const Learning alone = one.learning("gn-lenet", kTraining, "cuda", 1, kTested),
                  divided = two.learning("gn-lenet", kTraining, "cuda:0/0");
   one.run(*alone.trainer, 2);
   const Bytes saved = state_of(alone);
@@ -84,7 +84,7 @@ TEST(SeveralGpus, SayHowLongTheyComputed) {
   SKIP_WITHOUT_GPU();
   for (const char* device : {"cuda", "cuda:0/0"}) {
     LearningWorld world = world_of(testing::images(3, 16, 10));
-    const Learning learning = world.learning("gn-lenet", kTraining, device);
+    const Learning learning = world.learning("gn-lenet", kTraining, device, 1, kTested);
     ASSERT_TRUE(learning.gpu_use);
     EXPECT_EQ(learning.gpu_use().gpus, 1u);
     EXPECT_EQ(learning.gpu_use().busy_s, 0);
@@ -159,7 +159,7 @@ TEST(SeveralGpus, AnEvaluationThatDoesNotFitSaysWhatWould) {
   int code = 1;
   try {
     LearningWorld world = world_of(testing::images(3, 16, 10));
-    const Learning learning = world.learning("gn-lenet", kTraining, device);
+    const Learning learning = world.learning("gn-lenet", kTraining, device, 1, kTested);
     world.run(*learning.trainer, 1);
     const Stream stream;
     DeviceArray<std::uint32_t> map(1);
@@ -177,9 +177,7 @@ TEST(SeveralGpus, AnEvaluationThatDoesNotFitSaysWhatWould) {
 
 TEST(SeveralGpusDeathTest, AGpuThatFailsIsSaidAndItsMemoryLetGoInPeace) {
   SKIP_WITHOUT_GPU();
-#ifdef TESSERA_CUDA_EMULATED
-  GTEST_SKIP() << "what an emulated GPU reads from nowhere ends the program";
-#endif
+  if (kEmulated) GTEST_SKIP() << "what an emulated GPU reads from nowhere ends the program";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const char* device : {"cuda", "cuda:0/0"})
     EXPECT_EXIT(train_on_a_sick_gpu(device), ::testing::ExitedWithCode(7),

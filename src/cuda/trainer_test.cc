@@ -29,8 +29,8 @@ TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
       for (const char* device : {"cuda:precision=fp32", "cuda", "cuda:chunk=2"}) {
         SCOPED_TRACE(fmt::format("{} {} {}", c.spec, training, device));
         LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
-        const Learning on_cpu = cpu.learning(c.spec, training, "cpu");
-        const Learning on_gpu = gpu.learning(c.spec, training, device);
+        const Learning on_cpu = cpu.learning(c.spec, training, "cpu", 1, kTested);
+        const Learning on_gpu = gpu.learning(c.spec, training, device, 1, kTested);
         const std::vector<float> wanted = cpu.run(*on_cpu.trainer, 2);
         const std::vector<float> losses = gpu.run(*on_gpu.trainer, 2);
         for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], wanted[i], 1e-4);
@@ -46,15 +46,15 @@ TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
 }
 
 // Linear layers take eight samples at a time. In plain float32: a pixel that wins its pool by less
-// than 3xtf32 differs from the CPU moves a gradient by more than rounding.
+// than 3xf16 differs from the CPU moves a gradient by more than rounding.
 TEST(CudaTrainer, LargerBatchesTrainAsTheCpuLayersDo) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases()) {
     SCOPED_TRACE(c.spec);
     LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
     const std::string_view training = "sgd:lr=0.02,batch=11,steps=2";
-    const Learning on_cpu = cpu.learning(c.spec, training, "cpu");
-    const Learning on_gpu = gpu.learning(c.spec, training, "cuda:precision=fp32");
+    const Learning on_cpu = cpu.learning(c.spec, training, "cpu", 1, kTested);
+    const Learning on_gpu = gpu.learning(c.spec, training, "cuda:precision=fp32", 1, kTested);
     cpu.run(*on_cpu.trainer, 2);
     gpu.run(*on_gpu.trainer, 2);
     EXPECT_LT(largest_gap(gpu, cpu), 1e-4);
@@ -68,8 +68,8 @@ TEST(CudaTrainer, RepeatsBitForBit) {
          {"sgd:lr=0.02,batch=4,steps=3", "sgd:lr=0.02,batch=4,steps=3,momentum=0.9"}) {
       SCOPED_TRACE(fmt::format("{} {}", c.spec, training));
       LearningWorld first = world_of(c.task), second = world_of(c.task);
-      const Learning one = first.learning(c.spec, training, "cuda");
-      const Learning other = second.learning(c.spec, training, "cuda:chunk=2");
+      const Learning one = first.learning(c.spec, training, "cuda", 1, kTested);
+      const Learning other = second.learning(c.spec, training, "cuda:chunk=2", 1, kTested);
       EXPECT_EQ(first.run(*one.trainer, 3), second.run(*other.trainer, 3));
       EXPECT_EQ(first.models, second.models);
       const std::vector<Score> a = first.scores(*one.evaluator),
@@ -84,7 +84,7 @@ TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
   const LearningWorld world = world_of(testing::images(3, 16, 10));
   const std::string_view training = "sgd:lr=0.02,batch=4,steps=3,momentum=0.9";
   const auto train = [&](const char* device, bool in_steps) {
-    const Learning learning = world.learning("gn-lenet", training, device);
+    const Learning learning = world.learning("gn-lenet", training, device, 1, kTested);
     std::vector<Vector> models(testing::kNodes, learning.trainer->initial_model());
     Workers workers(3);
     for (std::uint64_t round = 0; round < 3; ++round) {

@@ -13,8 +13,8 @@
 // A GPU that is named twice takes two parts, and half of its memory for each: for tests.
 // Stacked devices take `chunk` nodes at a time, by default as many as fit in `memory`, which is by
 // default half of the GPU's. Our own kernels (cuda/) take all built-in models: precision=3xf16 and
-// the slower 3xtf32 work with float32's accuracy on the tensor cores, fp32 without them, tf32 with
-// 11 bits of each factor; they repeat a run bit for bit. Layers they do not know go to LibTorch:
+// 3xtf32 work with float32's accuracy on the tensor cores, fp32 without them, tf32 with 11 bits of
+// each factor; they repeat a run bit for bit. Layers they do not know go to LibTorch:
 // left to itself cuDNN times its kernels and takes the fastest, so two runs may differ in the last
 // bits; deterministic=yes forbids that and is slower.
 #pragma once
