@@ -258,8 +258,10 @@ void Machine::meet_cluster() {
 
 bool Machine::all_are_there(unsigned first, unsigned mask, Together work) const {
   const unsigned block_end = (lane_->block + 1) * threads();
-  for (unsigned i = 0; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0 || first + i == lane_->block * threads() + lane_->thread) continue;
+  // The next one first: mostly it is not there yet.
+  for (unsigned beyond = 1; beyond < kLanes; ++beyond) {
+    const unsigned i = (lane_->thread + beyond) % kLanes;
+    if ((mask >> i & 1) == 0) continue;
     if (first + i >= block_end) return false;
     const Lane& other = *lanes_[first + i];
     if (other.waits != Lane::Waits::kForWarp || other.mask != mask || other.work != work)

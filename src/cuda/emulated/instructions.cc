@@ -1,6 +1,7 @@
 // What lanes of a warp do together: exchange, blocks of halves, and products of tiles.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -19,39 +20,45 @@ constexpr unsigned kAll = ~0u;
 // NVIDIA tensor cores", 2025, in outline): products are exact; they and the sum before are cut off
 // two bits below what a float of the largest one's size has, added up exactly, and cut off again to
 // a float.
-constexpr int kBitsBelowLargest = 25, kBias = 1023, kMantissa = 52;
+constexpr int kBitsBelowLargest = 25;
 
-double power_of_two(std::int64_t exponent) {
-  return std::bit_cast<double>((exponent + kBias) << kMantissa);
-}
-float cut_off(double x) {
+// The sum's cut-off parts, in units of the largest one's last bit.
+float cut_off(int parts, int exponent) {
   constexpr std::uint64_t kBeyondFloat = (std::uint64_t{1} << 29) - 1;
-  return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~kBeyondFloat));
+  const double unit =
+      std::bit_cast<double>(std::int64_t{exponent - kBitsBelowLargest + 1023} << 52);
+  const double sum = parts * unit;
+  return static_cast<float>(
+      std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) & ~kBeyondFloat));
 }
 
 template <int kTerms>
 void add_row(const float (&a)[kTerms], const float (&b)[kTerms][8], float (&sums)[8]) {
-  double terms[kTerms + 1][8], largest[8], plain[8], up[8], down[8], cut[8] = {};
+  float terms[kTerms + 1][8], largest[8], plain[8], up[8];
+  int exponents[8], parts[8] = {};
   for (int j = 0; j < 8; ++j) {
-    terms[kTerms][j] = plain[j] = static_cast<double>(sums[j]);
-    largest[j] = std::abs(terms[kTerms][j]);
+    terms[kTerms][j] = plain[j] = sums[j];
+    largest[j] = std::max(std::abs(sums[j]), 0x1p-100f);
   }
   for (int k = 0; k < kTerms; ++k)
     for (int j = 0; j < 8; ++j) {
-      terms[k][j] = static_cast<double>(a[k]) * static_cast<double>(b[k][j]);
+      terms[k][j] = a[k] * b[k][j];
       plain[j] += terms[k][j];
       largest[j] = std::max(largest[j], std::abs(terms[k][j]));
     }
+  bool finite = true;
+  for (int j = 0; j < 8; ++j) finite = finite && plain[j] - plain[j] == 0;
+  if (!finite) {
+    std::copy_n(plain, 8, sums);
+    return;
+  }
   for (int j = 0; j < 8; ++j) {
-    const auto bits = std::bit_cast<std::int64_t>(std::max(largest[j], 0x1p-400));
-    const std::int64_t exponent = (bits >> kMantissa) - kBias;
-    up[j] = power_of_two(kBitsBelowLargest - exponent);
-    down[j] = power_of_two(exponent - kBitsBelowLargest);
+    exponents[j] = (std::bit_cast<int>(largest[j]) >> 23) - 127;
+    up[j] = std::bit_cast<float>((kBitsBelowLargest - exponents[j] + 127) << 23);
   }
   for (const auto& term : terms)
-    for (int j = 0; j < 8; ++j) cut[j] += std::trunc(term[j] * up[j]);
-  for (int j = 0; j < 8; ++j)
-    sums[j] = plain[j] - plain[j] == 0 ? cut_off(cut[j] * down[j]) : static_cast<float>(plain[j]);
+    for (int j = 0; j < 8; ++j) parts[j] += static_cast<int>(term[j] * up[j]);
+  for (int j = 0; j < 8; ++j) sums[j] = cut_off(parts[j], exponents[j]);
 }
 
 // One lane's part of a product. A register has kInRegister terms of one row or column.
