@@ -59,9 +59,9 @@ __device__ inline float largest_of(float4 x) {
 
 // Four numbers as pairs: the larger halves to `at`, the smaller ones `group` further.
 __device__ inline void store_pairs(float4 x, float up, int group, half* at) {
-  const half2 big[2] = {__floats2half2_rn(x.x * up, x.y * up),
-                        __floats2half2_rn(x.z * up, x.w * up)};
-  const half2 small[2] = {
+  alignas(uint2) const half2 big[2] = {__floats2half2_rn(x.x * up, x.y * up),
+                                       __floats2half2_rn(x.z * up, x.w * up)};
+  alignas(uint2) const half2 small[2] = {
       __floats2half2_rn(x.x * up - __low2float(big[0]), x.y * up - __high2float(big[0])),
       __floats2half2_rn(x.z * up - __low2float(big[1]), x.w * up - __high2float(big[1]))};
   *reinterpret_cast<uint2*>(at) = *reinterpret_cast<const uint2*>(big);

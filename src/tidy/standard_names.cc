@@ -134,6 +134,11 @@ bool is_shared(const File& header, const std::string& type, const Tree& tree) {
   });
 }
 
+// The names of a header that stands in for another library's are not ours.
+bool stands_in(const File& header) {
+  return !header.lines.empty() && header.lines[0].starts_with("// Stands in for ");
+}
+
 }  // namespace
 
 void check_standard_names(const File& file, const Tree& tree, Rule::Report& report) {
@@ -151,7 +156,7 @@ void check_standard_names(const File& file, const Tree& tree, Rule::Report& repo
 }
 
 void check_own_names(const File& header, const Tree& tree, Rule::Report& report) {
-  if (!header.is_header() || header.folder().empty()) return;
+  if (!header.is_header() || header.folder().empty() || stands_in(header)) return;
   const std::string needed = '"' + header.path.substr(4) + '"';
   for (const DeclaredName& type : types_defined(header)) {
     if (is_shared(header, type.name, tree)) continue;

@@ -195,6 +195,7 @@ std::vector<Sample> good_samples() {
       {"standard", "src/math/a.cc", "#include \"math/known.h\"\nstd::span<int> a;\n"},
       {"standard", "src/math/a.cc", "// std::vector\nstd::size_t n;\n"},
       {"own", "src/math/other.h", "struct Used {\n  int b = 0;\n};\n"},
+      {"own", "src/math/a.h", "// Stands in for <a.h>.\nstruct Used {\n  int b = 0;\n};\n"},
       {"own", "src/math/a.h", "struct Used;\nstruct A {\n  int b = 0;\n};\n"},
       {"packages", "src/math/CMakeLists.txt", "find_package(Threads REQUIRED)\n"},
       {"shell", "scripts/a.sh", "#!/usr/bin/env bash\n# Why.\n\nset -euo pipefail\n"},

@@ -7,11 +7,11 @@
 // once when descending, and either way when drawn.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-
-#include "cuda_runtime_api.h"
 
 namespace tessera::cuda::emulated {
 

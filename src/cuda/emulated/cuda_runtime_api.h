@@ -167,13 +167,13 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t emulated_launch(const cudaLaunchConfig_t& config, const void* kernel,
                             std::function<void()> thread);
 
-template <typename... Parameters>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
+template <typename... Types>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Types...)) {
   return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
 }
-template <typename... Parameters>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
-                               std::type_identity_t<Parameters>... arguments) {
+template <typename... Types>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Types...),
+                               std::type_identity_t<Types>... arguments) {
   return emulated_launch(*config, reinterpret_cast<const void*>(kernel),
                          [=] { kernel(arguments...); });
 }

@@ -1,8 +1,9 @@
 // The calls of cudart that runtime.cc makes, on memory of the host. A stream's work is done when it
 // is asked for, or where streams are lazy (block.h) when somebody waits for it: then host code that
 // reads too early reads what was there before.
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -12,23 +13,28 @@
 #include <mutex>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "cuda/emulated/block.h"
-#include "cuda_runtime_api.h"
 
 namespace {
+
+using tessera::Stopwatch;
 
 constexpr std::size_t kMemory = std::size_t{4} << 30, kFilled = std::size_t{1} << 26;
 constexpr std::size_t kShared = 227 * 1024, kSharedUnasked = 48 * 1024;
 constexpr unsigned kThreadsMax = 1024, kClusterMax = 8;
 constexpr int kNever = 0xff;  // Bytes that nobody has written.
 
-using Clock = std::chrono::steady_clock;
-
+// Of a stream, once its work has come so far.
 struct Moment {
   std::mutex mutex{};
   bool is_over = false;
-  Clock::time_point at{};
+  double at_s = 0;
 };
+double seconds_now() {
+  static const Stopwatch since;
+  return since.seconds();
+}
 
 // What there is of the one GPU.
 struct Device {
@@ -225,7 +231,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->stream = stream;
   in_stream(stream, [moment = event->moment] {
     const std::lock_guard lock(moment->mutex);
-    moment->at = Clock::now();
+    moment->at_s = seconds_now();
     moment->is_over = true;
   });
   return cudaSuccess;
@@ -236,7 +242,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   const std::scoped_lock lock(begin->moment->mutex, end->moment->mutex);
   if (!begin->moment->is_over || !end->moment->is_over) return cudaErrorNotReady;
-  *ms = std::chrono::duration<float, std::milli>(end->moment->at - begin->moment->at).count();
+  *ms = static_cast<float>((end->moment->at_s - begin->moment->at_s) * 1e3);
   return cudaSuccess;
 }
 

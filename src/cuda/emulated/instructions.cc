@@ -1,4 +1,6 @@
 // What lanes of a warp do together: exchange, blocks of halves, and products of tiles.
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,7 +9,6 @@
 
 #include "cuda/emulated/block.h"
 #include "cuda/instructions.cuh"
-#include "cuda_fp16.h"
 
 namespace tessera::cuda {
 namespace {
