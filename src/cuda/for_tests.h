@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,6 +27,12 @@ inline std::string why_no_gpu() {
 
 // How many samples models are tested on. 0: all, too many where the GPU is emulated.
 constexpr std::size_t kTested = kEmulated ? 40 : 0;
+
+// Of several ways to ask for much the same: all, or the last where the GPU is emulated.
+template <std::size_t kCount>
+std::span<const char* const> some_of(const char* const (&ways)[kCount]) {
+  return std::span(ways).last(kEmulated ? 1 : kCount);
+}
 
 using Doubles = std::vector<double>;
 

@@ -33,6 +33,8 @@ Bytes state_of(const Learning& learning) {
   return state;
 }
 
+constexpr const char* kSeveral[] = {"cuda:0/0", "cuda:0/0/0/0/0/0/0", "cuda:0/0/0,chunk=1"};
+
 // Five nodes on two, three and seven: some get more, some none.
 TEST(SeveralGpus, MakeTheModelsOfOne) {
   SKIP_WITHOUT_GPU();
@@ -42,7 +44,7 @@ TEST(SeveralGpus, MakeTheModelsOfOne) {
     const Learning alone = one.learning(c.spec, kTraining, "cuda", 1, kTested);
     const std::vector<float> losses = one.run(*alone.trainer, 3);
     const std::vector<Score> scores = one.scores(*alone.evaluator);
-    for (const char* device : {"cuda:0/0", "cuda:0/0/0,chunk=1", "cuda:0/0/0/0/0/0/0"}) {
+    for (const char* device : some_of(kSeveral)) {
       SCOPED_TRACE(fmt::format("{} {}", c.spec, device));
       LearningWorld several = world_of(c.task);
       const Learning divided = several.learning(c.spec, kTraining, device, 1, kTested);

@@ -21,12 +21,15 @@ LearningWorld world_of(const Task& task) {
   return world;
 }
 
+constexpr const char* kTrainings[] = {
+    "sgd:lr=0.02,batch=4,steps=3", "sgd:lr=0.01,batch=4,steps=2,momentum=0.9,weight_decay=0.001"};
+constexpr const char* kDevices[] = {"cuda:precision=fp32", "cuda:chunk=2", "cuda"};
+
 TEST(CudaTrainer, TrainsAsTheCpuLayersDo) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases()) {
-    for (const char* training : {"sgd:lr=0.02,batch=4,steps=3",
-                                 "sgd:lr=0.01,batch=4,steps=2,momentum=0.9,weight_decay=0.001"})
-      for (const char* device : {"cuda:precision=fp32", "cuda", "cuda:chunk=2"}) {
+    for (const char* training : some_of(kTrainings))
+      for (const char* device : some_of(kDevices)) {
         SCOPED_TRACE(fmt::format("{} {} {}", c.spec, training, device));
         LearningWorld cpu = world_of(c.task), gpu = world_of(c.task);
         const Learning on_cpu = cpu.learning(c.spec, training, "cpu", 1, kTested);
@@ -64,8 +67,7 @@ TEST(CudaTrainer, LargerBatchesTrainAsTheCpuLayersDo) {
 TEST(CudaTrainer, RepeatsBitForBit) {
   SKIP_WITHOUT_GPU();
   for (const testing::Case& c : testing::small_cases())
-    for (const char* training :
-         {"sgd:lr=0.02,batch=4,steps=3", "sgd:lr=0.02,batch=4,steps=3,momentum=0.9"}) {
+    for (const char* training : some_of(kTrainings)) {
       SCOPED_TRACE(fmt::format("{} {}", c.spec, training));
       LearningWorld first = world_of(c.task), second = world_of(c.task);
       const Learning one = first.learning(c.spec, training, "cuda", 1, kTested);
