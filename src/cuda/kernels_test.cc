@@ -236,7 +236,8 @@ double weights_error(const Case& one, Precision precision, bool by_pairs) {
 const std::vector<ConvShape> kShapes = {
     {32, 32, 3, 32, 5},   {16, 16, 32, 32, 5},  {8, 8, 32, 64, 5},    {28, 28, 1, 16, 5},
     {9, 9, 16, 32, 3, 2}, {9, 9, 16, 32, 1, 2}, {7, 7, 16, 16, 3},    {21, 21, 32, 32, 3},
-    {5, 5, 48, 16, 3},    {84, 84, 3, 32, 3},   {4, 6, 64, 64, 3, 2}, {2, 2, 512, 512, 3}};
+    {5, 5, 48, 16, 3},    {84, 84, 3, 32, 3},   {4, 6, 64, 64, 3, 2}, {2, 2, 512, 32, 3},
+    {2, 2, 32, 512, 3}};
 
 std::string name_of(const ConvShape& s) {
   return fmt::format("{}x{}, {} to {}, kernel {}, stride {}", s.height, s.width, s.inputs,
