@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/hash.h"
+#include "codec/int8_blocks.h"
 #include "codec/sample_data.h"
+#include "math/simd.h"
 
 namespace tessera {
 namespace {
@@ -46,6 +50,33 @@ TEST(Int8, SameSeedSameBytesOtherSeedOtherBytes) {
   const Vector values = weight_like_values(1000, Random(1));
   EXPECT_EQ(through(values, 5), through(values, 5));
   EXPECT_NE(through(values, 5), through(values, 6));
+}
+
+// Any bits, whole blocks and a rest.
+TEST(Int8, EveryTargetEqualsThePlainVersion) {
+  Random random(4);
+  for (const std::size_t n : {0u, 1u, 15u, 63u, 64u, 65u, 128u, 1000u}) {
+    for (const bool any_bits : {false, true}) {
+      Vector values = weight_like_values(n, random.fork("values", n));
+      if (any_bits)
+        for (float& value : values) value = std::bit_cast<float>(random.bits());
+      const std::size_t scale_bytes = (n + 63) / 64 * sizeof(float);
+      Bytes expected(scale_bytes + n);
+      plain::round_blocks(values, 7, expected.data(), expected.data() + scale_bytes);
+      Vector back(n), restored(n);
+      plain::restore_blocks(expected.data(), expected.data() + scale_bytes, back);
+      for (const std::string& target : simd_targets()) {
+        const UseSimdTarget forced(target);
+        Bytes bytes(expected.size());
+        round_blocks(values, 7, bytes.data(), bytes.data() + scale_bytes);
+        EXPECT_EQ(bytes, expected) << target << " n " << n;
+        restore_blocks(bytes.data(), bytes.data() + scale_bytes, restored);
+        EXPECT_EQ(hash_bytes(bytes_of(std::span<const float>(restored))),
+                  hash_bytes(bytes_of(std::span<const float>(back))))
+            << target << " n " << n;
+      }
+    }
+  }
 }
 
 TEST(Int8, IsNeverAStepAway) {

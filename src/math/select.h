@@ -6,9 +6,9 @@
 // hidden from them.
 //
 // O(n): a small sample brackets the k-th largest, one pass counts what is above and keeps what is
-// inside the bracket, the same again on what was kept, and a last pass writes the indices out. A
-// sample that misleads, as ties and hostile data can make it, costs a slower exact search (three
-// histogram passes), never a wrong answer.
+// inside the bracket, a histogram of what was kept finds the k-th, and a last pass writes the
+// indices out. A sample that misleads, as hostile data can make it, costs histograms of all, never
+// a wrong answer.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,19 @@ namespace tessera {
 // allocation.
 void select_largest(std::span<const float> scores, std::size_t k, Indices& chosen);
 
+// The k coordinates in which `now` differs most from what was `told`, and its values there. Of
+// those `told` becomes what `next` has. All three are as long.
+struct LargestChanges {
+  Indices indices{};
+  Vector values{};
+};
+LargestChanges take_largest_changes(std::span<const float> now, std::span<float> told,
+                                    std::span<const float> next, std::size_t k);
+
 namespace plain {
 void select_largest(std::span<const float> scores, std::size_t k, Indices& chosen);
-}
+LargestChanges take_largest_changes(std::span<const float> now, std::span<float> told,
+                                    std::span<const float> next, std::size_t k);
+}  // namespace plain
 
 }  // namespace tessera

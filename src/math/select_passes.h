@@ -1,4 +1,4 @@
-// The two passes over all scores that selection spends its time in, and one over what it chose.
+// The passes over all scores that selection spends its time in, and one over what it chose.
 #pragma once
 
 #include <bit>
@@ -19,8 +19,20 @@ constexpr std::uint32_t magnitude(float score) {
 // Passes may write this many entries past what they return: whole vectors are stored.
 constexpr std::size_t kPassSlack = 64;
 
+// What is ranked: numbers, or by how much numbers differ from others, which is nowhere written
+// down.
+struct Scores {
+  std::span<const float> numbers{};
+  std::span<const float> others{};  // As many, or none.
+
+  std::size_t size() const { return numbers.size(); }
+  float operator[](std::size_t i) const {
+    return others.empty() ? numbers[i] : numbers[i] - others[i];
+  }
+};
+
 struct Bracket {
-  std::uint32_t low = 0, high = 0;
+  std::uint32_t low = 0, high = kNotANumber;
 };
 
 struct BracketCount {
@@ -29,13 +41,22 @@ struct BracketCount {
 };
 
 // Counts, and copies the scores inside the bracket to `kept` (room for scores.size() + kPassSlack).
-// `kept` may be the scores themselves: it is written behind where they are read.
-BracketCount keep_inside(std::span<const float> scores, Bracket bracket, float* kept);
+// `kept` may be the numbers themselves: it is written behind where they are read.
+BracketCount keep_inside(const Scores& scores, Bracket bracket, float* kept);
 
-// Writes the indices of all magnitudes over `threshold` and of the first `ties` equal to it,
-// ascending; returns how many. `out` has room for that and kPassSlack.
-std::size_t write_indices(std::span<const float> scores, std::uint32_t threshold, std::size_t ties,
-                          std::uint32_t* out);
+// The magnitudes over a threshold, and the first `ties` equal to it.
+struct Largest {
+  std::uint32_t threshold = 0;
+  std::size_t ties = 0;
+};
+
+// Writes their indices, ascending; returns how many. `out` has room for that and kPassSlack.
+std::size_t write_indices(const Scores& scores, Largest largest, std::uint32_t* out);
+
+// The same where the scores are by how much `now` differs from `told`. Writes `next` over `told` at
+// those places.
+std::size_t take_changes(std::span<const float> now, std::span<float> told,
+                         std::span<const float> next, Largest largest, std::uint32_t* indices);
 
 bool increase_strictly(std::span<const std::uint32_t> values);
 

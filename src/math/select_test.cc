@@ -122,6 +122,39 @@ TEST(Select, EveryTargetEqualsThePlainVersion) {
   }
 }
 
+TEST(Select, ChangesAreTakenAndToldFromThenOn) {
+  Vector told = {1, 2, 3, 4};
+  const LargestChanges changes =
+      take_largest_changes(Vector{1, 5, 3, 2}, told, Vector{10, 20, 30, 40}, 2);
+  EXPECT_EQ(changes.indices, (Indices{1, 3}));
+  EXPECT_EQ(changes.values, (Vector{5, 2}));
+  EXPECT_EQ(told, (Vector{1, 20, 3, 40}));
+}
+
+TEST(Select, EveryTargetTakesThePlainVersionsChanges) {
+  Random random(7);
+  for (int kind = 0; kind <= 5; ++kind) {
+    for (const std::size_t n : {1u, 2u, 15u, 16u, 17u, 2048u, 2049u, 5000u, 50'000u}) {
+      const Vector now = scores_of(kind, n, random.fork("now", n)),
+                   before = scores_of(kind, n, random.fork("told", n)),
+                   next = scores_of(0, n, random.fork("next", n));
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}, n / 3, n - 1, n}) {
+        Vector expected_told = before;
+        const LargestChanges expected = plain::take_largest_changes(now, expected_told, next, k);
+        for (const std::string& target : simd_targets()) {
+          const UseSimdTarget forced(target);
+          Vector told = before;
+          const LargestChanges changes = take_largest_changes(now, told, next, k);
+          ASSERT_EQ(changes.indices, expected.indices)
+              << target << " kind " << kind << " n " << n << " k " << k;
+          ASSERT_EQ(changes.values, expected.values) << target;
+          ASSERT_EQ(told, expected_told) << target;
+        }
+      }
+    }
+  }
+}
+
 TEST(Select, ReusesItsOutput) {
   Indices chosen = {9, 9, 9};
   select_largest(Vector{1, 3, 2}, 1, chosen);

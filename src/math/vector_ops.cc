@@ -59,19 +59,6 @@ void Subtract(const float* a, const float* b, float* out, std::size_t count) {
       [&](std::size_t i) { out[i] = a[i] - b[i]; });
 }
 
-void AddPull(float* change, float weight, const float* theirs, const float* own,
-             std::size_t count) {
-  const Floats d;
-  const auto w = hn::Set(d, weight);
-  sweep(
-      count,
-      [&](std::size_t i) {
-        const auto gap = hn::Sub(hn::LoadU(d, theirs + i), hn::LoadU(d, own + i));
-        hn::StoreU(hn::Add(hn::LoadU(d, change + i), hn::Mul(w, gap)), d, change + i);
-      },
-      [&](std::size_t i) { change[i] += weight * (theirs[i] - own[i]); });
-}
-
 void DivideByCopies(float* sum, const std::uint32_t* copies, std::size_t count) {
   const Floats d;
   const hn::RebindToSigned<Floats> di;
@@ -110,7 +97,6 @@ namespace tessera {
 HWY_EXPORT(Add);
 HWY_EXPORT(AddScaled);
 HWY_EXPORT(Subtract);
-HWY_EXPORT(AddPull);
 HWY_EXPORT(DivideByCopies);
 HWY_EXPORT(SquaredNorm);
 
@@ -132,29 +118,12 @@ void subtract(std::span<const float> a, std::span<const float> b, std::span<floa
   HWY_DYNAMIC_DISPATCH(Subtract)(a.data(), b.data(), out.data(), out.size());
 }
 
-void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
-              std::span<const float> own) {
-  CHECK(change.size() == theirs.size());
-  CHECK(change.size() == own.size());
-  HWY_DYNAMIC_DISPATCH(AddPull)(change.data(), weight, theirs.data(), own.data(), change.size());
-}
-
 void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies) {
   CHECK(sum.size() == copies.size());
   HWY_DYNAMIC_DISPATCH(DivideByCopies)(sum.data(), copies.data(), sum.size());
 }
 
 // Scattered access gains nothing from SIMD here: loads and stores, one element each, are the cost.
-void add_pull_at(std::span<float> change, float weight, std::span<const std::uint32_t> indices,
-                 std::span<const float> theirs, std::span<const float> own) {
-  CHECK(indices.size() == theirs.size());
-  CHECK(change.size() == own.size());
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const std::uint32_t at = indices[i];
-    change[at] += weight * (theirs[i] - own[at]);
-  }
-}
-
 void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
             std::span<const std::uint32_t> indices, std::span<const float> values) {
   CHECK(indices.size() == values.size());
@@ -194,11 +163,6 @@ void add_scaled(std::span<float> x, float a, std::span<const float> y) {
 
 void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
-}
-
-void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
-              std::span<const float> own) {
-  for (std::size_t i = 0; i < change.size(); ++i) change[i] += weight * (theirs[i] - own[i]);
 }
 
 void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies) {

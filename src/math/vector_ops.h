@@ -13,17 +13,6 @@ void add_scaled(std::span<float> x, float a, std::span<const float> y);  // x +=
 void subtract(std::span<const float> a, std::span<const float> b,
               std::span<float> out);  // out = a - b
 
-// change += weight (theirs - own): one neighbour's pull on a vector that is itself left alone until
-// all are heard.
-void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
-              std::span<const float> own);
-
-// The same where only some coordinates were sent: theirs[i] belongs to coordinate indices[i]. Work
-// is proportional to what arrived. Indices must be below the length of `change`: whoever decoded
-// them has checked.
-void add_pull_at(std::span<float> change, float weight, std::span<const std::uint32_t> indices,
-                 std::span<const float> theirs, std::span<const float> own);
-
 // sum[indices[i]] += values[i], ++copies[indices[i]]: what fragments add up to before
 // divide_by_copies.
 void add_at(std::span<float> sum, std::span<std::uint32_t> copies,
@@ -43,8 +32,6 @@ namespace plain {
 void add(std::span<float> x, std::span<const float> y);
 void add_scaled(std::span<float> x, float a, std::span<const float> y);
 void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out);
-void add_pull(std::span<float> change, float weight, std::span<const float> theirs,
-              std::span<const float> own);
 void divide_by_copies(std::span<float> sum, std::span<const std::uint32_t> copies);
 }  // namespace plain
 

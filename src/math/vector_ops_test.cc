@@ -46,8 +46,6 @@ TEST(VectorOps, EveryTargetGivesTheSameBits) {
                    [](V& x, C& y, C&) { plain::add_scaled(x, 0.3f, y); });
   expect_same_bits([](V& x, C& y, C& z) { subtract(y, z, x); },
                    [](V& x, C& y, C& z) { plain::subtract(y, z, x); });
-  expect_same_bits([](V& x, C& y, C& z) { add_pull(x, 0.2f, y, z); },
-                   [](V& x, C& y, C& z) { plain::add_pull(x, 0.2f, y, z); });
   const auto copies = [](const V& x) {
     Indices counts(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) counts[i] = static_cast<std::uint32_t>(1 + i % 7);
@@ -82,15 +80,6 @@ TEST(VectorOps, SquaredNormHasTheSameBitsOnEveryTarget) {
       EXPECT_EQ(squared_norm(x), expected) << target << " n " << n;
     }
   }
-}
-
-// Three coordinates; a neighbour sent the last two with weight 1/4: 2 + (6 - 2)/4 = 3 and 3 + (7 -
-// 3)/4 = 4.
-TEST(VectorOps, PullMovesOnlyWhatWasSent) {
-  Vector x = {1, 2, 3}, change(3, 0.0f);
-  add_pull_at(change, 0.25f, Indices{1, 2}, Vector{6, 7}, x);
-  add(x, change);
-  EXPECT_EQ(x, (Vector{1, 3, 4}));
 }
 
 // Own copy 1, two copies of the first coordinate (2 and 6), none of the second: means 3 and 1.

@@ -2,29 +2,20 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "math/pull.h"
 #include "math/vector_ops.h"
 #include "sharing/rule.h"
 
 namespace tessera {
 namespace {
 
-// x <- x + sum_j w_j (copy_j - x) over the coordinates each copy has: a coordinate a peer did not
-// tell counts as the receiver's own. Every copy is compared with x as it was before any was folded
-// in. Work is proportional to what arrived, plus one pass.
+// A coordinate a peer did not tell counts as the receiver's own. Work is proportional to what
+// arrived, plus one pass.
 class Gaps final : public Rule {
  public:
   bool weighs() const override { return true; }
   void average(std::span<float> x, std::span<const Copy> others) const override {
-    if (others.empty()) return;
-    thread_local Vector change;  // Its memory is in the cache from the thread's last average.
-    change.assign(x.size(), 0.0f);
-    for (const Copy& other : others) {
-      if (other.everything)
-        add_pull(change, other.weight, other.values, x);
-      else
-        add_pull_at(change, other.weight, other.indices, other.values, x);
-    }
-    add(x, change);
+    if (!others.empty()) pull(x, others);
   }
 };
 

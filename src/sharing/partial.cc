@@ -22,7 +22,6 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "math/select.h"
 #include "math/vector_ops.h"
 #include "sharing/average.h"
@@ -96,11 +95,7 @@ class Partial final : public Sharing {
 
   std::vector<Share> pack(std::span<const float> model, const Random& random) override {
     CHECK(model.size() == length_);
-    packed_.coefficients.resize(dimension_);
-    transform_->forward(model, packed_.coefficients);
-    packed_.model = hash_bytes(bytes_of(model));
-    packed_.usable = true;
-    const Vector& coefficients = packed_.coefficients;
+    const Vector& coefficients = coefficients_of(model);
     count_training(coefficients);
     const double fraction = options_.budget.draw(random);
     const bool all = fraction >= options_.full_above;
@@ -110,7 +105,10 @@ class Partial final : public Sharing {
       share.values = coefficients;
       return {std::move(share)};
     }
-    return in_pieces(rank(coefficients, all ? 1 : fraction), coefficients);
+    const std::size_t count = count_of(all ? 1 : fraction);
+    if (options_.accumulate == Accumulate::kRound && options_.pieces == 1)
+      return {most_changed(coefficients, count)};
+    return in_pieces(rank(coefficients, count), coefficients);
   }
 
   Result<HeardShare> admit(HeardShare share) const override {
@@ -126,15 +124,13 @@ class Partial final : public Sharing {
   }
 
   void merge(std::span<float> model, std::span<const Contribution> others) override {
-    Vector& coefficients = packed_.coefficients;
     if (!others.empty() || options_.accumulate == Accumulate::kTraining) {
-      bring_coefficients_of(model);
+      Vector& coefficients = coefficients_of(model);
       count_training(coefficients);
-    }
-    packed_.usable = false;
-    if (!others.empty()) {
-      average(*options_.rule, coefficients, others);
-      transform_->inverse(coefficients, model);
+      if (!others.empty()) {
+        average(*options_.rule, coefficients, others);
+        transform_->inverse(coefficients, model);
+      }
     }
     // Not the averaged coefficients themselves: where a transform has more coefficients than
     // values, as a wavelet has at its borders, those are not quite the transform of any model.
@@ -156,23 +152,16 @@ class Partial final : public Sharing {
     archive.same_length(start_);
     archive.same_length(memory_);
     archive(options_.budget);
-    if (archive.loading()) packed_ = {};
   }
 
  private:
-  // What pack() worked out, for a merge of the same model: rounds change it in between only where a
-  // protocol trains while it waits.
-  struct Packed {
-    std::uint64_t model = 0;  // Its hash.
-    Vector coefficients{};    // A merge changes them; their memory is kept for the next round.
-    bool usable = false;
-  };
-
-  // To packed_.coefficients.
-  void bring_coefficients_of(std::span<const float> model) {
-    if (packed_.usable && hash_bytes(bytes_of(model)) == packed_.model) return;
-    packed_.coefficients.resize(dimension_);
-    transform_->forward(model, packed_.coefficients);
+  // Valid until this thread asks for another's. To keep them from pack to merge saved no time over
+  // another transform: with many nodes they come from memory by then.
+  Vector& coefficients_of(std::span<const float> model) const {
+    thread_local Vector coefficients;
+    coefficients.resize(dimension_);
+    transform_->forward(model, coefficients);
+    return coefficients;
   }
 
   std::size_t count_of(double fraction) const {
@@ -209,8 +198,16 @@ class Partial final : public Sharing {
     return shares;
   }
 
+  // What rank() and in_pieces() make of it, in fewer passes.
+  Share most_changed(const Vector& coefficients, std::size_t count) {
+    LargestChanges changes = take_largest_changes(coefficients, memory_, start_, count);
+    return {.dimension = dimension_,
+            .coordinates = Listed{std::move(changes.indices)},
+            .values = std::move(changes.values)};
+  }
+
   // The coefficients with most untold change; those are told from now on.
-  Indices rank(const Vector& coefficients, double fraction) {
+  Indices rank(const Vector& coefficients, std::size_t count) {
     thread_local Vector scores;
     scores.resize(dimension_);
     switch (options_.accumulate) {
@@ -225,7 +222,7 @@ class Partial final : public Sharing {
         break;
     }
     Indices chosen;
-    select_largest(scores, count_of(fraction), chosen);
+    select_largest(scores, count, chosen);
     if (options_.accumulate == Accumulate::kRound)
       for (const std::uint32_t k : chosen) memory_[k] = start_[k];
     if (options_.accumulate == Accumulate::kTraining)
@@ -243,8 +240,7 @@ class Partial final : public Sharing {
   PartialOptions options_;
   std::uint32_t length_, dimension_;
   Cut cut_;
-  Vector start_;  // The transform of the model after the last merge; for kTraining, at last look.
-  Packed packed_;
+  Vector start_;   // The transform of the model after the last merge; for kTraining, at last look.
   Vector memory_;  // r of the opening comment; the accumulator itself for kTraining.
 };
 

@@ -9,16 +9,9 @@
 #include <string_view>
 
 #include "base/spec.h"
+#include "math/pull.h"
 
 namespace tessera {
-
-// What one peer tells of a vector: all of it, or the coordinates listed.
-struct Copy {
-  float weight = 0;  // The protocol's; those of all peers sum to less than one.
-  std::span<const float> values{};
-  bool everything = true;
-  std::span<const std::uint32_t> indices{};  // Otherwise: where each value belongs. Ascending.
-};
 
 class Rule {
  public:

@@ -46,7 +46,7 @@ struct Path {
     messages[i] = encode({}, shares.front(), codec, {.sender = static_cast<NodeId>(i)}, Random(i));
   }
 
-  // Into the model that was told, as in a round: JWINS transforms it once for both.
+  // Into the model that was told, as in a round.
   void hear() {
     std::array<HeardShare, kNeighbours> shares;
     std::array<Contribution, kNeighbours> others;
