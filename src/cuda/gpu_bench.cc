@@ -84,12 +84,19 @@ struct KernelTable {
   Peaks peaks;
   double floor_s = 0;
 
-  // Three products make one of float32's accuracy; tf32 is made of halves.
+  // Three products make one of float32's accuracy; tf32's factors are halves.
   double rate(Precision precision) const {
-    return precision == Precision::kFp32    ? peaks.plain
-           : precision == Precision::kTf32  ? peaks.tensor
-           : precision == Precision::k3xF16 ? peaks.halves / 3
-                                            : peaks.tensor / 3;
+    switch (precision) {
+      case Precision::kFp32:
+        return peaks.plain;
+      case Precision::k3xTf32:
+        return peaks.tensor / 3;
+      case Precision::kTf32:
+        return peaks.halves;
+      case Precision::k3xF16:
+        return peaks.halves / 3;
+    }
+    return 0;
   }
   void row(std::string_view name, Precision precision, const Work& work,
            const std::function<void()>& run) {
@@ -214,7 +221,9 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
   if (shape.by_rows()) {
     cuda::split_pixels(
         {pixels.data.size() / 4, shape.inputs, in.data(), pixels.data.data(), pixels.unit.data()});
-    const cuda::PixelPairs rows{{.data = pixels.data.data(), .width = in_width / 3 * 4}, 1};
+    const cuda::PixelPairs rows{{.data = pixels.data.data(),
+                                 .width = in_width / static_cast<std::size_t>(shape.inputs) * 4},
+                                1};
     row(": weights split", {0, 2 * weights_bytes},
         [&] { cuda::split_first_weights(pass, shape, 0, split.pairs()); });
     row(": convolution", work,
