@@ -129,8 +129,13 @@ Threshold find_threshold(const Scores& scores, std::size_t k) {
     const BracketCount count = keep_inside(rest, narrower, kept.data());
     const bool bracketed = count.above < wanted && wanted <= count.above + count.inside;
     // A sample that did not help would not the next time, either.
-    sample = bracketed && count.inside <= rest.size() / 2;
-    if (!bracketed) continue;
+    sample = sample && bracketed && count.inside <= rest.size() / 2;
+    if (!bracketed) {  // What had been kept is written over.
+      rest = scores;
+      bracket = {};
+      larger = 0;
+      continue;
+    }
     bracket = narrower;
     larger += count.above;
     rest = {.numbers = std::span(kept).first(count.inside)};

@@ -23,8 +23,8 @@ namespace tessera {
 // allocation.
 void select_largest(std::span<const float> scores, std::size_t k, Indices& chosen);
 
-// The k coordinates in which `now` differs most from what was `told`, and its values there. Of
-// those `told` becomes what `next` has. All three are as long.
+// The k coordinates in which `now` differs most from what was `told`, in the order above, and its
+// values there. Of those `told` becomes what `next` has. All three are as long and apart in memory.
 struct LargestChanges {
   Indices indices{};
   Vector values{};
