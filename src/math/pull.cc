@@ -111,8 +111,9 @@ void Pull(float* x, std::size_t length, std::span<const Copy> copies, std::size_
       if (copy.everything) {
         pull_towards(copy.values.data() + first, copy.weight, own, block.change, count);
       } else {
-        next[j] = scatter(copy, next[j], first, first + count, block.theirs);
-        pull_towards(block.theirs, copy.weight, own, block.change, count);
+        const std::size_t begun = next[j];
+        next[j] = scatter(copy, begun, first, first + count, block.theirs);
+        if (next[j] > begun) pull_towards(block.theirs, copy.weight, own, block.change, count);
       }
     }
     end(block, own, count);

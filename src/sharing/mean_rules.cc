@@ -9,8 +9,7 @@
 namespace tessera {
 namespace {
 
-// A coordinate a peer did not tell counts as the receiver's own. Work is proportional to what
-// arrived, plus one pass.
+// A coordinate a peer did not tell counts as the receiver's own.
 class Gaps final : public Rule {
  public:
   bool weighs() const override { return true; }
