@@ -185,6 +185,15 @@ class OwnLearner(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "ends sooner|shorter|sooner"):
                 pulled(learner=Pull(), protocol="dpsgd:rounds=20", out=out, existing="resume")
 
+    def test_a_run_that_is_over_ends_there_on_another_device_too(self):
+        lines = dict(LINES, model="mlp:hidden=16", data="synthetic:classes=4,samples=400")
+        with tempfile.TemporaryDirectory() as folder:
+            first = tessera.Simulation(**lines, out=f"{folder}/run")
+            first.run()
+            again = tessera.Simulation(**dict(lines, device="cpu:chunk=3"), out=f"{folder}/run", existing="resume")
+            again.run()
+            self.assertEqual(again.digest, first.digest)
+
     def test_a_run_that_kept_nothing_cannot_be_made_longer(self):
         with tempfile.TemporaryDirectory() as folder:
             pulled(learner=Pull(), protocol="dpsgd:rounds=12", out=f"{folder}/run").run()

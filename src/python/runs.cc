@@ -89,7 +89,7 @@ class PythonRun {
   std::string shorter_in(const std::string& folder) const {
     const std::optional<Plan> before = plan_to_go_on_from(folder, run_->plan());
     if (!before) return {};
-    if (RunFolder::finished(folder) &&
+    if (RunFolder::finished(folder) && !same_end(*before, run_->plan()) &&
         checkpoints_in(std::filesystem::path(folder) / "checkpoint").empty())
       throw std::invalid_argument(folder +
                                   " came to its end and left no checkpoint to make it longer from: "
