@@ -110,7 +110,8 @@ Weights read_weights(Options& options, const Topology& topology) {
 void refuse_weights(Options& options) {
   if (options.has("weights"))
     options.refuse("weights",
-                   "samples count where both ends of an edge know its weight: use protocol=dpsgd");
+                   "nodes are weighted where both ends of an edge know its weight: leave it out, "
+                   "or use protocol=dpsgd");
 }
 
 PreparedProtocol prepare_dpsgd(Options& options, const ProtocolContext& context) {

@@ -150,7 +150,7 @@ TEST(SampleWeights, RefusedByNameWhereTheyDoNotFit) {
   for (const char* protocol : {"epidemic:weights=samples", "divshare:weights=samples",
                                "adpsgd:weights=samples", "swift:weights=samples"})
     EXPECT_NE(refusal_of({.nodes = "8", .protocol = protocol})
-                  .find("samples count where both ends of an edge know its weight"),
+                  .find("nodes are weighted where both ends of an edge know its weight"),
               std::string::npos)
         << protocol;
   const auto refused = [&](Experiment experiment, std::string_view why) {
