@@ -36,7 +36,7 @@ namespace {
 void quantize(std::span<float> values, unsigned bits, Random random) {
   const auto count = static_cast<double>(values.size());
   const double norm = std::sqrt(squared_norm(values));
-  if (norm == 0) return;
+  if (norm == 0 || !std::isfinite(norm)) return;  // What diverged is told as it is, and refused.
   const double levels = std::ldexp(1.0, static_cast<int>(bits) - 1);
   const double tau = 1 + std::min(count / (levels * levels), std::sqrt(count) / levels);
   constexpr int kExponentMin = -100;  // No model tells so small a change.
