@@ -219,16 +219,19 @@ TEST(Dirichlet, ByHandATinyAlphaIsAClassForEachNode) {
 // of one class and three of the other is five for one node, and three for the other.
 TEST(Dirichlet, ByHandGroupsShareOutTheirHalves) {
   const LoadedData data = sorted_data(2, 8);
+  int uneven = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Partition partition = deal(data, "dirichlet:alpha=1e-6,group=2", 4, seed);
     for (const std::size_t first : {0u, 2u}) {
       const Indices &a = partition.train[first], &b = partition.train[first + 1];
       EXPECT_EQ(a.size() + b.size(), 8u);
       if (a.size() < 4 || b.size() < 4) {
+        ++uneven;
         EXPECT_EQ(classes_in(a, 8).size() + classes_in(b, 8).size(), 2u);
       }
     }
   }
+  EXPECT_GT(uneven, 0);
 }
 
 // Five nodes, groups of two, sixteen samples: parts of floor(16 * 2 / 5) = 6, 6 and the other 4.
