@@ -17,7 +17,7 @@
 # DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes
 # three runs of each, ONLY=a,b these cells in place of the set's own (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time, and
 # FLAGS="--evaluate=every=50" changes lines, but none that tells a set's cells apart. On an H200 a run of `jwins` takes half a
-# minute; on two CPU cores ten minutes with DEVICE=cpu:convolution=winograd (calculated), and forty without.
+# minute; on two CPU cores some fifteen with DEVICE=cpu:convolution=winograd (calculated), and forty without.
 # A run that is already there is kept, one that was cut short goes on where it stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
