@@ -18,6 +18,8 @@ def rows_of(folder):
     rows = {}
     for file in files:
         lines = [json.loads(line) for line in file.read_text().splitlines()]
+        if not lines:
+            raise ValueError(f"{file} has no evaluation")
         rows[file.parent.name if file.parent != folder else "run"] = [
             (row["round"], 100 * row["accuracy"], row["bytes_sent_per_node"] / 2 ** 20) for row in lines]
     return rows
@@ -38,17 +40,23 @@ def compare(slow, fast):
     """Markdown lines for one pair."""
     slow_rows, fast_rows = rows_of(slow), rows_of(fast)
     factors = []
-    for seed in sorted(slow_rows.keys() & fast_rows.keys()):
+    seeds = sorted(slow_rows.keys() & fast_rows.keys())
+    if not seeds:
+        raise ValueError("the two have no seed in common")
+    for seed in seeds:
         last, there = slow_rows[seed][-1], reached(fast_rows[seed], slow_rows[seed][-1][1])
         if there is None:
             yield f"| {slow} | {fast} | {seed} | {last[1]:.1f}% | {last[0]} | never | | |"
             continue
+        if there[0] == 0:
+            raise ValueError("fast is there before any round: leave out evaluate=start=yes")
         factors.append((last[0] / there[0], last[2] / there[1]))
         yield (f"| {slow} | {fast} | {seed} | {last[1]:.1f}% | {last[0]} | {there[0]:.0f} | {factors[-1][0]:.2f} "
                f"| {factors[-1][1]:.2f} |")
     if len(factors) > 1:
         rounds, sent = ([factor[i] for factor in factors] for i in (0, 1))
-        yield (f"| {slow} | {fast} | {len(factors)} seeds | | | | {statistics.mean(rounds):.2f} ± {statistics.stdev(rounds):.2f} "
+        which = f"{len(factors)} of {len(seeds)} seeds" if len(factors) < len(seeds) else f"{len(seeds)} seeds"
+        yield (f"| {slow} | {fast} | {which} | | | | {statistics.mean(rounds):.2f} ± {statistics.stdev(rounds):.2f} "
                f"| {statistics.mean(sent):.2f} ± {statistics.stdev(sent):.2f} |")
 
 
