@@ -20,7 +20,7 @@
 #     CIFAR is the folder of its binary files, DEVICE cuda by default. What runs can be a part of it: CELLS="ring_0.1 all_reduce" of
 #     experiments/relaysgd.toml, SEEDS="1 2 3", EPOCHS of their 200, with warm-up and milestones in proportion.
 #
-# DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs at a time (default 1).
+# DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs of clipped-gossip at a time (default 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -179,7 +179,7 @@ write_relaysgd() {  # FILE
     -e "s/every=388/every=$((epochs < 8 ? steps / 2 : 388))/" experiments/relaysgd.toml >"$1"
 }
 
-# One that was cut short goes on from its checkpoint: on an H200 a cell takes most of an hour.
+# One that was cut short goes on from its checkpoint.
 run_relaysgd() {  # CELL SEED OUT
   [[ -e $3/summary.json ]] && return
   "$tessera" sim "$dir/$epochs.toml:$1" --seed="$2" --device="$device" --out="$3" --resume --quiet >"$3.log" 2>&1 ||
@@ -201,7 +201,7 @@ PYTHON
 }
 
 relaysgd() {  # CIFAR [DEVICE [DIR]]
-  readonly cifar=$1 device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
+  readonly cifar=$(realpath "$1") device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
   local pair cell seed runs
   mkdir -p "$dir"
   write_relaysgd "$dir/$epochs.toml"
