@@ -97,7 +97,7 @@ build() {  # PRESET [TARGET...]
 
 # Runs a preset's tests and adds them to the count; ctest's closing line has the numbers. A few that failed are run once more, by
 # themselves: on a small machine, tests of real processes can be kept waiting by the tests beside them. Those that pass then are named.
-# What a sanitizer found, or a crash, is never forgiven.
+# What a sanitizer found, or a crash, is never forgiven. --rerun-failed goes by numbers, which are others under other filters.
 run_ctest() {  # PRESET [FLAG...]
   local preset=$1 ok=yes bad all without again
   local log=$logs/$1-test.log
@@ -109,7 +109,7 @@ run_ctest() {  # PRESET [FLAG...]
   ) || { fail "$preset: ctest did not finish" && return; }
   without=$(grep -cE '\*\*\*Skipped' "$log" || true)
   if [[ $bad -gt 0 && $bad -le $failures_tried_again ]] && ! grep -qE "$never_tried_again" "$log" &&
-    quietly "$preset-again" unshuffled ctest --preset "$preset" -j 1 --rerun-failed; then
+    quietly "$preset-again" unshuffled ctest --preset "$preset" -j 1 --rerun-failed "$@"; then
     again=$(sed -nE 's/^[[:space:]]*[0-9]+ - (.*) \((Failed|Timeout)\)$/\1/p' "$log" | tr '\n' ' ')
     say "$preset: failed beside others, passed alone: $again"
     bad=0 ok=yes
