@@ -6,12 +6,16 @@
 //   "unread"   It does not read what it is told. One that confirms chunks all the same, or welcomes
 //              us again and again, is told more and more: frames go, and do not arrive.
 //
-// Both are found by what the kernel has counted on the connection, a few times a second.
+// Both are found by what the kernel has counted on the connection, a few times a second, and more
+// often where much goes out.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/time.h"
 
 namespace tessera {
 
@@ -45,6 +49,26 @@ class Conduct {
   std::uint64_t received_ = 0;  // When it was last found to have framed.
   std::uint64_t said_ = 0;      // Since all had last arrived.
   std::uint64_t arrived_ = 0;   // By then.
+};
+
+// When it is time to look at the conduct on all connections. By the clock alone, as much as a
+// machine can say in between would wait for one that does not read.
+class Looks {
+ public:
+  static constexpr Duration kEvery = std::chrono::milliseconds(100);
+  static constexpr std::uint64_t kEveryBytes = 8 << 20;
+
+  void frame_went(std::size_t bytes) { gone_ += bytes; }
+  bool is_time(Instant now) {
+    if (now - looked_at_ < kEvery && gone_ < kEveryBytes) return false;
+    looked_at_ = now;
+    gone_ = 0;
+    return true;
+  }
+
+ private:
+  Instant looked_at_{};
+  std::uint64_t gone_ = 0;  // Since then, on all connections.
 };
 
 // What a word says to people.

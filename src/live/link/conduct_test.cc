@@ -48,5 +48,19 @@ TEST(Conduct, WhoReadsIsLeftAloneAndGathersNoCredit) {
   }
 }
 
+TEST(Looks, ComeByTheClockAndByWhatHasGoneOut) {
+  Looks looks;
+  Instant now = Instant{} + Looks::kEvery;
+  EXPECT_TRUE(looks.is_time(now));
+  EXPECT_FALSE(looks.is_time(now));
+  looks.frame_went(Looks::kEveryBytes - 1);
+  EXPECT_FALSE(looks.is_time(now));
+  looks.frame_went(1);
+  EXPECT_TRUE(looks.is_time(now));
+  EXPECT_FALSE(looks.is_time(now));
+  now += Looks::kEvery;
+  EXPECT_TRUE(looks.is_time(now));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -69,6 +69,7 @@ void Dials::send(NodeId peer, ByteSpan head, ByteSpan payload) {
   // Fails only on a connection that broke, of which the monitor tells.
   (void)found->second->dealer.send(message, zmq::send_flags::dontwait);
   found->second->conduct.frame_went(head.size() + payload.size());
+  looks_.frame_went(head.size() + payload.size());
 }
 
 void Dials::watch(std::vector<zmq::pollitem_t>& items) {
@@ -103,14 +104,8 @@ void Dials::collect_names(CarrierEvents& events) {
   }
 }
 
-bool Dials::is_time_to_look() {
-  if (clock_.now() - looked_at_ < kLookEvery) return false;
-  looked_at_ = clock_.now();
-  return true;
-}
-
 void Dials::collect_answers(CarrierEvents& events) {
-  const bool looks = is_time_to_look();
+  const bool looks = looks_.is_time(clock_.now());
   std::vector<std::pair<NodeId, std::string_view>> broken;
   std::vector<std::pair<NodeId, std::string_view>> misbehaved;
   for (auto& [id, connection] : connections_) {

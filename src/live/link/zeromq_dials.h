@@ -40,7 +40,6 @@ class Dials {
   void open(NodeId peer, const std::string& address);
   void collect_names(CarrierEvents& events);
   void collect_answers(CarrierEvents& events);
-  bool is_time_to_look();
 
   zmq::context_t& context_;
   Connection::Options options_;
@@ -51,7 +50,7 @@ class Dials {
   std::map<NodeId, std::size_t> unanswered_;      // Attempts; a name's addresses are tried in turn.
   Names names_;
   SteadyClock clock_;
-  Instant looked_at_{};  // When connections were last looked at for their conduct.
+  Looks looks_;
 };
 
 }  // namespace tessera

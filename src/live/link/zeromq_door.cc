@@ -107,7 +107,10 @@ bool Door::answer(const std::string& route, ByteSpan frame) {
     const bool taken =
         router_.send(zmq::buffer(route), more) &&
         router_.send(zmq::buffer(frame.data(), frame.size()), zmq::send_flags::dontwait);
-    if (taken) visitors_.answered(route, frame.size());
+    if (taken) {
+      visitors_.answered(route, frame.size());
+      looks_.frame_went(frame.size());
+    }
     return taken;
   } catch (const zmq::error_t&) {
     return false;  // The connection is gone.
@@ -129,8 +132,7 @@ bool Door::collect(CarrierEvents& events) {
 }
 
 void Door::show_out_misbehaved(CarrierEvents& events) {
-  if (clock_.now() - looked_at_ < kLookEvery) return;
-  looked_at_ = clock_.now();
+  if (!looks_.is_time(clock_.now())) return;
   for (const Visitors::Misbehaved& visitor : visitors_.take_misbehaved(counts_of)) {
     show_out({&visitor.descriptor, 1});
     const auto member = visitor.key ? id_of_key_.find(admitted_[*visitor.key]) : id_of_key_.end();

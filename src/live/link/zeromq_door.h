@@ -58,7 +58,7 @@ class Door {
   Visitors visitors_;
   std::uint64_t denied_ = 0;  // Strangers whose connection has not ended yet.
   SteadyClock clock_;
-  Instant looked_at_{};  // When connections were last looked at for their conduct.
+  Looks looks_;
 };
 
 }  // namespace tessera

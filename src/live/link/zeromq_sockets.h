@@ -38,8 +38,6 @@ inline std::string text_in(const zmq::message_t& message) {
   return message.to_string();
 }
 
-// How often the conduct at the other ends is looked at (conduct.h).
-inline constexpr Duration kLookEvery = std::chrono::milliseconds(100);
 // Nothing where the descriptor is no TCP connection.
 Conduct::Counts counts_of(int descriptor);
 
@@ -88,7 +86,7 @@ struct Connection {
              const Options& options, const std::string& name);
   // The event by which it ended; told once.
   std::optional<std::uint16_t> take_end();
-  // As Conduct's. To be asked every kLookEvery.
+  // As Conduct's. To be asked when it is time to look.
   std::string_view fault();
 
   zmq::socket_t dealer;
