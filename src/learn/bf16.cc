@@ -10,33 +10,6 @@
 
 TESSERA_BF16_BEGIN
 namespace tessera::bf16 {
-namespace {
-
-HWY_INLINE __m512 load_some(std::size_t count, const float* from) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
-}
-
-// Two rows of up to 16 columns side by side.
-HWY_INLINE __m512i pair(__m512 even, __m512 odd) {
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
-                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
-  return _mm512_permutexvar_epi16(order, both);
-}
-
-// `odd` may be null: zeros.
-HWY_INLINE void pair_two(std::size_t columns, const float* even, const float* odd, Bf16* to) {
-  std::size_t c = 0;
-  for (; c + kLanes <= columns; c += kLanes)
-    _mm512_storeu_si512(to + 2 * c, pair(_mm512_loadu_ps(even + c),
-                                         odd ? _mm512_loadu_ps(odd + c) : _mm512_setzero_ps()));
-  if (const std::size_t left = columns - c)
-    _mm512_mask_storeu_epi32(
-        to + 2 * c, static_cast<__mmask16>((1u << left) - 1),
-        pair(load_some(left, even + c), odd ? load_some(left, odd + c) : _mm512_setzero_ps()));
-}
-
-}  // namespace
 
 void round_all(std::size_t count, const float* from, Bf16* to) {
   std::size_t i = 0;

@@ -33,6 +33,28 @@ using Int = std::integral_constant<std::size_t, n>;
 constexpr std::size_t kLanes = 16;
 constexpr std::size_t kRows = 8;  // Two vectors each: half of the registers hold sums.
 
+HWY_INLINE __m512 load_some(std::size_t count, const float* from) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+}
+
+// Two rows of up to 16 columns side by side.
+HWY_INLINE __m512i pair(__m512 even, __m512 odd) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
+  return _mm512_permutexvar_epi16(order, both);
+}
+
+// Two rows, to[column][row]. Either may be null: zeros.
+HWY_INLINE void pair_two(std::size_t columns, const float* even, const float* odd, Bf16* to) {
+  for (std::size_t c = 0; c < columns; c += kLanes) {
+    const std::size_t count = columns - c < kLanes ? columns - c : kLanes;
+    const __m512i both = pair(even ? load_some(count, even + c) : _mm512_setzero_ps(),
+                              odd ? load_some(count, odd + c) : _mm512_setzero_ps());
+    _mm512_mask_storeu_epi32(to + 2 * c, static_cast<__mmask16>((1u << count) - 1), both);
+  }
+}
+
 // Where the pair (row, i) is: data + row * row_step + i * pair_step.
 struct Pairs {
   const Bf16* data;

@@ -3,36 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "learn/testing.h"
+#include "learn/testing_conv.h"
 
 namespace tessera {
 namespace {
 
-using testing::normals;
+using testing::ConvOperands;
 using testing::relative_gap;
-
-// As conv_kernels_test.cc has them: parts of tiles, odd batches, small images, strides.
-const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},    {5, 7, 3, 16, 16, 5},
-                             {1, 2, 1, 16, 48, 5},    {6, 6, 11, 32, 32, 3},
-                             {4, 4, 9, 16, 32, 1},    {9, 9, 8, 16, 32, 3, 2},
-                             {8, 5, 3, 32, 16, 1, 2}, {7, 8, 2, 16, 16, 5, 3}};
-
-Vector rounded(Vector values) {
-  for (float& value : values) value = plain::from_bf16(plain::to_bf16(value));
-  return values;
-}
-
-struct Operands {
-  Vector in, weights, turned, bias, d_out;
-  explicit Operands(const ConvShape& s)
-      : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
-        weights(normals(s.weights(), Random(2))),
-        turned(weights.size()),
-        bias(normals(s.outputs, Random(3))),
-        d_out(normals(s.out_pixels() * s.batch * s.outputs, Random(4))) {
-    turn_weights(s, weights.data(), turned.data());
-  }
-};
+using testing::rounded_to_bf16;
 
 class ConvBf16 : public ::testing::Test {
  protected:
@@ -42,9 +20,10 @@ class ConvBf16 : public ::testing::Test {
 };
 
 TEST_F(ConvBf16, EqualsTheFormulaOnRoundedFactors) {
-  for (const ConvShape& s : kShapes) {
-    const Operands o(s);
-    const Vector in = rounded(o.in), weights = rounded(o.weights), d_out = rounded(o.d_out);
+  for (const ConvShape& s : testing::kConvShapes) {
+    const ConvOperands o(s);
+    const Vector in = rounded_to_bf16(o.in), weights = rounded_to_bf16(o.weights),
+                 d_out = rounded_to_bf16(o.d_out);
     bf16::ConvSpace space(s, false);
     Vector out(d_out.size()), expected(out.size());
     bf16::convolve(s, o.in.data(), o.weights.data(), o.bias.data(), out.data(), space);
@@ -67,7 +46,7 @@ TEST_F(ConvBf16, EqualsTheFormulaOnRoundedFactors) {
 TEST_F(ConvBf16, EqualsTheFormulaInTheFirstLayer) {
   for (const ConvShape s : {ConvShape{9, 13, 3, 3, 32, 5}, ConvShape{4, 8, 2, 1, 16, 3},
                             ConvShape{5, 16, 8, 2, 48, 5}}) {
-    const Operands o(s);
+    const ConvOperands o(s);
     const std::size_t line = (s.width + s.kernel - 1) * s.inputs;
     Vector lines(s.height * s.batch * line, 0.0f);
     for (std::size_t p = 0; p < s.pixels(); ++p)
@@ -78,26 +57,27 @@ TEST_F(ConvBf16, EqualsTheFormulaInTheFirstLayer) {
     bf16::ConvSpace space(s, true);
     Vector out(o.d_out.size()), expected(out.size());
     bf16::convolve_first(s, lines.data(), o.weights.data(), o.bias.data(), out.data(), space);
-    plain::convolve(s, rounded(o.in).data(), rounded(o.weights).data(), o.bias.data(),
-                    expected.data());
+    plain::convolve(s, rounded_to_bf16(o.in).data(), rounded_to_bf16(o.weights).data(),
+                    o.bias.data(), expected.data());
     EXPECT_LT(relative_gap(out, expected), 2e-6) << "height " << s.height;
     Vector d_weights(o.weights.size()), d_expected(o.weights.size());
     bf16::convolve_first_weights(s, lines.data(), o.d_out.data(), d_weights.data(), space);
-    plain::convolve_weights(s, rounded(o.in).data(), rounded(o.d_out).data(), d_expected.data());
+    plain::convolve_weights(s, rounded_to_bf16(o.in).data(), rounded_to_bf16(o.d_out).data(),
+                            d_expected.data());
     EXPECT_LT(relative_gap(d_weights, d_expected), 4e-6) << "height " << s.height;
   }
 }
 
 // Memory that a larger batch has used leaves nothing behind.
 TEST_F(ConvBf16, GivesASmallerBatchTheSameBits) {
-  ConvShape s = kShapes[3];
+  ConvShape s = testing::kConvShapes[3];
   bf16::ConvSpace used(s, false);
-  const Operands many(s);
+  const ConvOperands many(s);
   Vector out(many.d_out.size()), d_weights(many.weights.size());
   bf16::convolve(s, many.in.data(), many.weights.data(), nullptr, out.data(), used);
   bf16::convolve_weights(s, many.in.data(), many.d_out.data(), d_weights.data(), used);
   s.batch = 5;
-  const Operands few(s);
+  const ConvOperands few(s);
   bf16::ConvSpace fresh(s, false);
   Vector other(few.d_out.size()), d_other(few.weights.size());
   out.resize(other.size());

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "learn/amx.h"
 #include "learn/bf16.h"
 #include "learn/cpu_chain.h"
 #include "learn/loss.h"
@@ -111,11 +112,15 @@ void require_whole_vectors(const Model& model) {
   require_whole_vectors(model, model.layers);
 }
 
-void require_bf16(const Model& model) {
+void require_bf16(const Model& model, bool amx) {
   if (!has_bf16())
     throw std::invalid_argument(
         "device: precision=bf16 needs a CPU with AVX-512 BF16, and this one has none: leave it "
         "out");
+  if (amx && !has_amx())
+    throw std::invalid_argument(
+        "device: convolution=amx needs a CPU with AMX and bf16 that the system lets programs use, "
+        "and this one has none: leave it out");
   for (const Layer& layer : model.layers)
     if (std::holds_alternative<Convolution>(layer.kind) ||
         std::holds_alternative<Residual>(layer.kind))

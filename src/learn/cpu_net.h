@@ -15,9 +15,9 @@ namespace tessera {
 // the layer, for a model that is otherwise.
 void require_whole_vectors(const Model& model);
 
-// Throws std::invalid_argument where this CPU lacks the instructions for precision=bf16, or `model`
-// has no convolution, the one layer that rounds.
-void require_bf16(const Model& model);
+// Throws std::invalid_argument where this CPU lacks the instructions for precision=bf16, or for
+// convolution=amx with it, or `model` has no convolution, the one layer that rounds.
+void require_bf16(const Model& model, bool amx = false);
 [[noreturn]] void refuse_bf16(std::string_view model);  // Which has none.
 
 // For a model that keeps to that. A batch of more than `batch_max` samples is more than its memory

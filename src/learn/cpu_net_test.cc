@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/amx.h"
 #include "learn/bf16.h"
 #include "learn/optimizer.h"
 #include "learn/plain_model.h"
@@ -166,11 +167,19 @@ TEST(CpuNet, LaysTheSamplesOutForWinograd) {
                      {.winograd = true});
 }
 
+// Those that this CPU has.
+std::vector<CpuKernels> kernels_in_bf16() {
+  std::vector<CpuKernels> kernels;
+  if (has_bf16()) kernels = {{.bf16 = true}, {.winograd = true, .bf16 = true}};
+  if (has_amx()) kernels.push_back({.bf16 = true, .amx = true});
+  return kernels;
+}
+
 // Every kind of convolution: the first, of stride 1 and 2, of 5x5 and 3x3, in a batch and a part.
 TEST(CpuNet, IsNearItsFormulasInBf16) {
   if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
   for (const testing::Case& c : {testing::small_cases()[0], testing::small_cases()[4]})
-    for (const CpuKernels kernels : {CpuKernels{.bf16 = true}, CpuKernels{true, true}}) {
+    for (const CpuKernels kernels : kernels_in_bf16()) {
       const Model model = build_model(c.spec, c.task);
       const auto exact = make_cpu_net(model, 8), rounded = make_cpu_net(model, 8, kernels);
       const Vector flat = shaken_parameters(model);
@@ -209,8 +218,7 @@ TEST(CpuNet, LeavesNothingBehindFromBatchToBatch) {
   expect_nothing_left_behind({});
   expect_nothing_left_behind({.winograd = true});
   if (!has_bf16()) GTEST_SKIP() << "the rest needs a CPU with AVX-512 BF16";
-  expect_nothing_left_behind({.bf16 = true});
-  expect_nothing_left_behind({.winograd = true, .bf16 = true});
+  for (const CpuKernels kernels : kernels_in_bf16()) expect_nothing_left_behind(kernels);
 }
 
 // The update moves parameters while layers before them are still to be differentiated.

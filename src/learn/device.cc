@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, 3> kModes = {"auto", "reference", "stacked"};
-constexpr std::array<std::string_view, 2> kConvolutions = {"direct", "winograd"};
+constexpr std::array<std::string_view, 3> kConvolutions = {"direct", "winograd", "amx"};
 // As DeviceOptions::Precision lists them.
 constexpr std::array<std::string_view, 4> kPrecisions = {"fp32", "3xtf32", "tf32", "3xf16"};
 constexpr std::array<std::string_view, 2> kCpuPrecisions = {"fp32", "bf16"};
@@ -65,7 +65,7 @@ std::string_view to_string(DeviceOptions::Precision precision) {
 }
 
 std::string without_place(std::string_view spec) {
-  constexpr std::array<std::string_view, 3> kPlace = {"index", "chunk", "memory"};
+  constexpr std::array<std::string_view, 4> kPlace = {"index", "chunk", "memory", "graphs"};
   Spec device = parse_spec(in_full(spec));
   std::erase_if(device.options, [&](const auto& option) {
     return std::find(kPlace.begin(), kPlace.end(), option.first) != kPlace.end();
@@ -85,6 +85,7 @@ DeviceOptions parse_device(std::string_view spec) {
     device.gpus = gpus_of(options);
     device.index = device.gpus.front();
     device.deterministic = options.yes("deterministic", false);
+    device.graphs = options.yes("graphs", true);
     const std::string precision = options.choice("precision", kPrecisions, "3xf16");
     const auto found = std::find(kPrecisions.begin(), kPrecisions.end(), precision);
     device.precision = static_cast<DeviceOptions::Precision>(found - kPrecisions.begin());
@@ -92,10 +93,14 @@ DeviceOptions parse_device(std::string_view spec) {
     const std::string mode = options.choice("mode", kModes, "auto");
     if (mode == "reference") device.mode = DeviceOptions::Mode::kReference;
     if (mode == "stacked") device.mode = DeviceOptions::Mode::kStacked;
-    device.kernels.winograd = options.choice("convolution", kConvolutions, "direct") == "winograd";
+    const std::string convolution = options.choice("convolution", kConvolutions, "direct");
+    device.kernels.winograd = convolution == "winograd";
+    device.kernels.amx = convolution == "amx";
     device.kernels.bf16 = options.choice("precision", kCpuPrecisions, "fp32") == "bf16";
     if (device.kernels.bf16 && mode != "auto")
       options.refuse("precision", fmt::format("mode={} works in float32: leave bf16 out", mode));
+    if (device.kernels.amx && !device.kernels.bf16)
+      options.refuse("convolution", "amx multiplies bf16 alone: add precision=bf16");
   }
   device.chunk = static_cast<std::size_t>(options.integer("chunk", 0, between(0, 1e6)));
   device.memory_bytes = options.size_bytes("memory", 0);

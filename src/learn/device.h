@@ -3,12 +3,14 @@
 //   cpu:mode=auto              one node per thread, on the CPU layers
 //   cpu:convolution=winograd   their 5x5 convolutions in fewer multiplications (winograd.h)
 //   cpu:precision=bf16         the factors of convolutions in bf16 (bf16.h), sums in float32
+//   cpu:precision=bf16,convolution=amx     in AMX's tiles (amx.h)
 //   cpu:mode=reference         the same under LibTorch's autograd: for tests
 //   cpu:mode=stacked           the GPU's way of working, on the CPU: for tests
 //   cuda:chunk=96,memory=40GiB,precision=3xf16
 //   cuda:1                     which GPU, counted from 0; cuda:index=1 is the same
 //   cuda:0-3, cuda:0/2         several, with an equal part of the nodes each
 //   cuda:deterministic=no
+//   cuda:graphs=no             a call for every kernel of a round instead of one for all
 //
 // A GPU that is named twice takes two parts, and half of its memory for each: for tests.
 // Stacked devices take `chunk` nodes at a time, by default as many as fit in `memory`, which is by
@@ -31,6 +33,7 @@ namespace tessera {
 struct CpuKernels {
   bool winograd = false;
   bool bf16 = false;
+  bool amx = false;  // With bf16 alone.
 };
 
 struct DeviceOptions {
@@ -45,13 +48,15 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = 0;           // 0: half of what the device has.
   bool deterministic = false;               // LibTorch's convolutions; ours always are.
   Precision precision = Precision::k3xF16;  // Of our kernels on a GPU.
+  bool graphs = true;                       // A round of our kernels is one CUDA graph.
   CpuKernels kernels{};                     // Of the CPU layers.
 };
 
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
 DeviceOptions parse_device(std::string_view spec);
 std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
-// The line without what changes no model: which GPUs, how many nodes at a time, how much memory.
+// The line without what changes no model: which GPUs, how many nodes at a time, how much
+// memory, graphs or none.
 std::string without_place(std::string_view spec);
 
 }  // namespace tessera

@@ -25,6 +25,9 @@ TEST(ParseDevice, ReadsTheKernelsOfTheCpu) {
   const DeviceOptions both = parse_device("cpu:convolution=winograd,precision=bf16");
   EXPECT_TRUE(both.kernels.winograd);
   EXPECT_TRUE(both.kernels.bf16);
+  const CpuKernels tiles = parse_device("cpu:convolution=amx,precision=bf16").kernels;
+  EXPECT_TRUE(tiles.amx);
+  EXPECT_FALSE(tiles.winograd);
 }
 
 TEST(ParseDevice, ReadsWhichGpus) {
@@ -46,7 +49,7 @@ TEST(ParseDevice, ReadsWhichGpus) {
 TEST(ParseDevice, LeavesOutWhatChangesNoModel) {
   for (const auto& [spec, rest] :
        {std::pair("cpu", "cpu"), std::pair("cuda:0-3", "cuda"), std::pair("cuda:index=1", "cuda"),
-        std::pair("cuda:2,precision=tf32,chunk=8", "cuda:precision=tf32"),
+        std::pair("cuda:2,precision=tf32,chunk=8,graphs=no", "cuda:precision=tf32"),
         std::pair("cpu:convolution=winograd", "cpu:convolution=winograd"),
         std::pair("cuda:memory=40GiB,deterministic=yes", "cuda:deterministic=yes")})
     EXPECT_EQ(without_place(spec), rest);
@@ -72,6 +75,8 @@ TEST(ParseDevice, RefusesAPrecisionTheDeviceDoesNotHave) {
             "cpu: precision: mode=reference works in float32: leave bf16 out");
   EXPECT_NE(refusal("cpu:mode=stacked,precision=bf16"), "(accepted)");
   EXPECT_EQ(refusal("cpu:mode=stacked,precision=fp32"), "(accepted)");
+  EXPECT_EQ(refusal("cpu:convolution=amx"),
+            "cpu: convolution: amx multiplies bf16 alone: add precision=bf16");
 }
 
 }  // namespace

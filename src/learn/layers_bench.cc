@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "learn/amx.h"
 #include "learn/bf16.h"
 #include "learn/cpu_chain.h"
 #include "learn/cpu_net.h"
@@ -39,7 +40,12 @@ struct Way {
 };
 constexpr std::array kWays = {Way{"direct", {}, 0}, Way{"winograd", {.winograd = true}, 1e-4f},
                               Way{"bf16", {.bf16 = true}, 0.15f},
-                              Way{"winograd, bf16", {.winograd = true, .bf16 = true}, 0.35f}};
+                              Way{"winograd, bf16", {.winograd = true, .bf16 = true}, 0.35f},
+                              Way{"amx, bf16", {.bf16 = true, .amx = true}, 0.15f}};
+
+bool has_kernels(const Way& way) {
+  return (!way.kernels.bf16 || has_bf16()) && (!way.kernels.amx || has_amx());
+}
 
 // By Winograd, pooling takes another pixel where two differ by a millionth: with this seed none do.
 Floats64 normals(std::size_t count) {
@@ -72,8 +78,8 @@ struct Piece {
   bool winograd = false;  // There is a choice.
 
   bool has(const Way& way) const {
-    return (!way.kernels.winograd || winograd) &&
-           (!way.kernels.bf16 || (convolution && has_bf16()));
+    return (!way.kernels.winograd || winograd) && (!way.kernels.bf16 || convolution) &&
+           has_kernels(way);
   }
 };
 
@@ -197,7 +203,7 @@ void bench_step(Bench& bench, const Model& model, double operations) {
   std::vector<std::unique_ptr<NodeModel>> nets;
   std::vector<Contender> contenders;
   for (const Way& way : kWays) {
-    if (way.kernels.bf16 && !has_bf16()) continue;
+    if (!has_kernels(way)) continue;
     NodeModel& net = *nets.emplace_back(make_cpu_net(model, kBatch, way.kernels));
     net.arrange(flat, net.parameters());
     net.differentiate(batch);

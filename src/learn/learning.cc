@@ -45,13 +45,13 @@ void require_samples(const Learning& learning, const LearningOptions& options) {
 }
 
 std::string path_by(const CpuKernels& kernels) {
-  return fmt::format("CPU layers{}{}", kernels.winograd ? ", winograd" : "",
-                     kernels.bf16 ? ", bf16" : "");
+  return fmt::format("CPU layers{}{}{}", kernels.winograd ? ", winograd" : "",
+                     kernels.amx ? ", AMX" : "", kernels.bf16 ? ", bf16" : "");
 }
 
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {
   require_whole_vectors(model);
-  if (options.device.kernels.bf16) require_bf16(model);
+  if (options.device.kernels.bf16) require_bf16(model, options.device.kernels.amx);
   const std::size_t batch_max = std::max(kCpuTestBatch, options.training.batch);
   learn_on_cpu(
       {.task = model.task,

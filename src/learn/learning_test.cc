@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "learn/amx.h"
 #include "learn/bf16.h"
 #include "learn/testing_world.h"
 
@@ -44,7 +45,10 @@ TEST(CpuTrainer, HasTheSameBitsOnAnyNumberOfThreads) {
 TEST(CpuTrainer, HasTheSameBitsInBf16OnAnyNumberOfThreads) {
   if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
   const testing::Case c = testing::small_cases()[0];
-  for (const char* device : {"cpu:precision=bf16", "cpu:convolution=winograd,precision=bf16"}) {
+  std::vector<const char*> devices = {"cpu:precision=bf16",
+                                      "cpu:convolution=winograd,precision=bf16"};
+  if (has_amx()) devices.push_back("cpu:convolution=amx,precision=bf16");
+  for (const char* device : devices) {
     World one(c.task), three(c.task), exact(c.task);
     constexpr std::string_view kTraining = "sgd:lr=0.05,batch=4,steps=2";
     const Learning learning = one.learning(c.spec, kTraining, device, 1, 40);

@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "data/stores.h"
 #include "data/views.h"
+#include "learn/amx.h"
 #include "learn/bench_images.h"
 #include "learn/bf16.h"
 #include "learn/cpu_net.h"
+#include "learn/device.h"
 #include "learn/learning.h"
 #include "learn/models.h"
 #include "learn/node_model.h"
@@ -32,7 +36,7 @@ using torch::Tensor;
 constexpr std::size_t kBatch = 8;
 constexpr float kLr = 0.01f;
 // In parts of the gradient's length; pooling takes another pixel where two are nearly alike.
-constexpr float kBf16Gap = 0.35f;
+constexpr float kBf16Gap = 0.35f, kFloatGap = 1e-4f;
 
 bool is_quick(const Bench& bench) {
   return bench.options().seconds_per_contender < 0.1;
@@ -98,7 +102,7 @@ void step(NodeModel& model, const Batch& batch) {
 
 // Both start from the same vector: one gradient of each must agree before any is timed.
 void verify(Bench& bench, const Model& model, NodeModel& ours, StockStep& stock,
-            const Samples& samples, float gap_max = 1e-4f) {
+            const Samples& samples, float gap_max = kFloatGap) {
   const Vector flat = initial_parameters(model, Random(1));
   twins::load(stock.module(), flat);
   ours.arrange(flat, ours.parameters());
@@ -129,10 +133,26 @@ std::vector<Timing> time_steps(const Bench& bench, const std::vector<Contender>&
   return times;
 }
 
+// Another way to make a model's convolutions, by the options of device=cpu, and by how much a
+// GN-LeNet step is to beat stock LibTorch's.
+struct Way {
+  std::string_view options{};
+  double goal = 0;  // 0: none.
+};
+constexpr std::array kWays = {Way{"convolution=winograd", 3.5}, Way{"precision=bf16"},
+                              Way{"convolution=winograd,precision=bf16", 5},
+                              Way{"convolution=amx,precision=bf16"}};
+
 bool has_convolutions(const Model& model) {
   return std::ranges::any_of(model.layers, [](const Layer& layer) {
     return std::holds_alternative<Convolution>(layer.kind);
   });
+}
+
+bool has_way(const Model& model, CpuKernels kernels) {
+  const bool has_5x5 = model.name == "gn-lenet" || model.name == "femnist-cnn";
+  return has_convolutions(model) && (!kernels.winograd || has_5x5) &&
+         (!kernels.bf16 || has_bf16()) && (!kernels.amx || has_amx());
 }
 
 void bench_steps(Bench& bench, std::string_view spec, const Task& task,
@@ -148,35 +168,30 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
       {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
       {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
       {"CPU layers", [&] { step(*by_hand, samples.batch()); }}};
-  const auto winograd = make_cpu_net(model, kBatch, {.winograd = true});
-  const auto bf16 = make_cpu_net(model, kBatch, {.bf16 = true});
-  const auto both = make_cpu_net(model, kBatch, {.winograd = true, .bf16 = true});
-  const bool has_5x5 = spec == "gn-lenet" || spec == "femnist-cnn";
-  if (has_5x5) {
-    verify(bench, model, *winograd, stock, samples);
-    contenders.push_back({"CPU layers, winograd", [&] { step(*winograd, samples.batch()); }});
-  }
-  if (has_bf16() && has_convolutions(model)) {
-    verify(bench, model, *bf16, stock, samples, kBf16Gap);
-    contenders.push_back({"CPU layers, bf16", [&] { step(*bf16, samples.batch()); }});
-  }
-  if (has_bf16() && has_5x5) {
-    verify(bench, model, *both, stock, samples, kBf16Gap);
-    contenders.push_back({"CPU layers, winograd, bf16", [&] { step(*both, samples.batch()); }});
+  const std::size_t first_way = contenders.size();
+  std::vector<std::unique_ptr<NodeModel>> nets;
+  std::vector<Way> ways;
+  for (const Way& way : kWays) {
+    const CpuKernels kernels = parse_device(fmt::format("cpu:{}", way.options)).kernels;
+    if (!has_way(model, kernels)) continue;
+    NodeModel& net = *nets.emplace_back(make_cpu_net(model, kBatch, kernels));
+    verify(bench, model, net, stock, samples, kernels.bf16 ? kBf16Gap : kFloatGap);
+    ways.push_back(way);
+    contenders.push_back({fmt::format("CPU layers, {}", way.options),
+                          [&net, &samples] { step(net, samples.batch()); }});
   }
   const std::vector<Timing> times = time_steps(bench, contenders);
+  const auto faster = [&](std::size_t i) { return times[0].median_s / times[i].median_s; };
   for (std::size_t i = 0; i < times.size(); ++i)
     bench.row(fmt::format("{}: {}", model.name, contenders[i].name), times[i], 0,
-              fmt::format("{:.2f}x", times[0].median_s / times[i].median_s));
-  const double faster = times[0].median_s / times[2].median_s;
-  if (spec == "gn-lenet" && !is_quick(bench))
-    bench.goal("a GN-LeNet step against stock LibTorch, one core", faster, 1.4);
-  if (spec == "gn-lenet" && !is_quick(bench))
-    bench.goal("the same with convolution=winograd", times[0].median_s / times[3].median_s, 3.5);
-  if (spec == "gn-lenet" && has_bf16() && !is_quick(bench))
-    bench.goal("the same with convolution=winograd,precision=bf16",
-               times[0].median_s / times[5].median_s, 5);
-  if (spec == "lstm") bench.goal("an LSTM step against stock LibTorch, one core", faster, 1.3);
+              fmt::format("{:.2f}x", faster(i)));
+  if (spec == "lstm") bench.goal("an LSTM step against stock LibTorch, one core", faster(2), 1.3);
+  if (spec != "gn-lenet" || is_quick(bench)) return;
+  bench.goal("a GN-LeNet step against stock LibTorch, one core", faster(2), 1.4);
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    if (ways[i].goal > 0)
+      bench.goal(fmt::format("the same with {}", ways[i].options), faster(first_way + i),
+                 ways[i].goal);
 }
 
 void bench_matrix_product(Bench& bench) {

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <span>
 
-#include "learn/conv_bf16.h"
 #include "learn/conv_kernels.h"
+#include "learn/conv_way.h"
 #include "learn/layers/cpu_layer.h"
-#include "learn/winograd.h"
-#include "learn/winograd_first.h"
 
 namespace tessera {
 
@@ -33,17 +31,12 @@ class CpuConvolution final : public CpuLayer {
   const ConvShape& shape() const { return shape_; }
 
  private:
-  void read_images(const float* images, std::size_t batch);
-  void backward_in_bf16(const float* in, float* d_weights, float* d_in);
-
   ConvShape shape_;
   bool first_;
-  std::size_t weight_, bias_;      // Offsets in the flat vector.
-  Floats64 images_, out_, d_out_;  // `images_` as convolve_first() reads them.
+  std::size_t weight_, bias_;  // Offsets in the flat vector.
+  std::unique_ptr<ConvWay> way_;
+  Floats64 out_, d_out_;
   Floats64 turned_, sums_;
-  std::optional<WinogradSpace> winograd_;
-  std::optional<WinogradFirstSpace> winograd_first_;  // Without either, convolutions are direct.
-  std::optional<bf16::ConvSpace> bf16_;               // Without one, in float32.
 };
 
 }  // namespace tessera
