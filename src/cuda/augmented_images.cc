@@ -19,6 +19,9 @@ void AugmentedImages::fit(std::size_t drawn, std::size_t together) {
   device_moves_.fit(drawn);
   images_.fit(together * static_cast<std::size_t>(shape_.height) *
               static_cast<std::size_t>(shape_.width) * static_cast<std::size_t>(shape_.channels));
+}
+
+void AugmentedImages::begin(std::size_t drawn) const {
   std::fill_n(moves_.data(), drawn, ImageMove{});
 }
 

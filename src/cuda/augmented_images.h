@@ -13,8 +13,10 @@ class AugmentedImages {
  public:
   AugmentedImages(const AugmentOptions& options, const Task& task);
 
-  // For so many in a round, `together` of them in one step.
+  // Room for so many in a round, `together` of them in one step.
   void fit(std::size_t drawn, std::size_t together);
+  // Before a round's draws: none is changed.
+  void begin(std::size_t drawn) const;
   // Draws for one node's batch, `count` images from place `first` on.
   void draw(std::size_t first, std::size_t count, Random random) const;
   void upload(const Stream& stream, std::size_t drawn) const;

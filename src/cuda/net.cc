@@ -34,7 +34,7 @@ std::vector<Gradient> in_pieces(const std::vector<Gradient>& gradients) {
 }  // namespace
 
 CudaNet::CudaNet(const Model& model, const NetSize& size)
-    : flat_dimension_(model.dimension()), memory_(bytes_for(model, size)) {
+    : nodes_(size.nodes), flat_dimension_(model.dimension()), memory_(bytes_for(model, size)) {
   Memory memory(memory_.data());
   lay_out(model, size, memory);
   map_ = on_device(order_.map);
@@ -88,9 +88,8 @@ void CudaNet::descend(const Pass& pass, const Descent& descent, float* parameter
   const GradientList list{device_gradients_.data(), static_cast<int>(device_gradients_.size())};
   if (list.count == 0) return;
   if (descent.clip > 0) {
-    const auto nodes = static_cast<std::size_t>(pass.nodes);
-    squares_.fit(nodes * device_gradients_.size());
-    scales_.fit(nodes);
+    squares_.fit(nodes_ * device_gradients_.size());
+    scales_.fit(nodes_);
     clip_scales(pass, descent.clip, list, squares_.data(), scales_.data());
   }
   cuda::descend(pass, descent, list, descent.clip > 0 ? scales_.data() : nullptr, parameters,

@@ -40,7 +40,7 @@ class CudaNet {
  private:
   void lay_out(const Model& model, const NetSize& size, Memory& memory);
 
-  std::size_t flat_dimension_;
+  std::size_t nodes_, flat_dimension_;
   WorkingOrder order_;
   std::vector<Gradient> gradients_;
   CudaChain chain_;

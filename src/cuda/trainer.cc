@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/threads.h"
 #include "cuda/augmented_images.h"
+#include "cuda/graph.h"
 #include "cuda/net.h"
 #include "cuda/optimizer_rows.h"
 #include "cuda/resident_data.h"
@@ -40,8 +41,10 @@ struct Chunk {
   std::size_t nodes = 0;              // That there is room for.
   std::unique_ptr<CudaNet> net{};
   std::unique_ptr<AugmentedImages> augmented{};  // Where images are changed.
+  std::size_t asked = 0;                         // Steps that the stream was asked for.
   Stretch computing{};
   Stream stream;
+  Graphs rounds{};   // By how many nodes train.
   Milestone done{};  // Rows and losses are on the host.
 };
 
@@ -67,19 +70,25 @@ class CudaTrainer final : public Trainer {
     workers_.for_each(cohort.size(), [this](std::size_t job) { await(job); });
   }
 
-  // A chunk whose place the next one takes is awaited here.
+  // A chunk whose place the next one takes is awaited here. Of a long round each chunk is asked for
+  // some steps in turn: a GPU holds about a thousand kernels, and those of one chunk would fill it
+  // up.
   void begin(std::span<TrainJob> cohort) override {
     require(cudaSetDevice(parts_.device.index), "taking it");
     together_ = nodes_together(cohort.size());
     fetched_ = 0;
+    for (Chunk& chunk : chunks_)
+      chunk.jobs = {};  // A failure may have left some of an earlier cohort.
     for (std::size_t start = 0, turn = 0; start < cohort.size(); start += together_, ++turn) {
       Chunk& chunk = chunks_[turn % in_flight_];
       if (turn >= in_flight_) {
+        ask_for_the_rest();
         workers_.for_each(together_, [&](std::size_t job) { await(fetched_ + job); });
         fetched_ += together_;
       }
       begin_chunk(chunk, cohort.subspan(start, std::min(together_, cohort.size() - start)));
     }
+    ask_for_the_rest();
   }
 
   void await(std::size_t job) override {
@@ -96,6 +105,7 @@ class CudaTrainer final : public Trainer {
   // rows of others travel, and those that are back are packed.
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kTogetherMin = 24;
+  static constexpr std::size_t kStepsInTurn = 8;
 
   NetSize net_size(std::size_t nodes) const {
     return {.nodes = nodes,
@@ -114,9 +124,18 @@ class CudaTrainer final : public Trainer {
   }
   void require_room(std::size_t nodes) const;
   void allocate(Chunk& chunk, std::size_t nodes) const;
+  void fit(Chunk& chunk, std::size_t nodes) const;
+  std::size_t drawn_by(std::size_t nodes) const {  // In a round.
+    return parts_.training.steps * nodes * parts_.training.batch;
+  }
   void draw(Chunk& chunk, std::size_t node) const;
   void begin_chunk(Chunk& chunk, std::span<TrainJob> jobs);
-  void run_steps(Chunk& chunk) const;
+  void ask(Chunk& chunk) const;
+  void ask_for_the_rest();
+  void train_round(Chunk& chunk) const;
+  void arrange(Chunk& chunk) const;
+  void take_steps(Chunk& chunk, std::size_t first_step, std::size_t last_step) const;
+  void restore(Chunk& chunk) const;
   void fetch(const Chunk& chunk, std::size_t node);
 
   StackedTrainerParts parts_;
@@ -184,13 +203,22 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
     chunk.nodes = 0;
     require_room(wanted);
     chunk.net = std::make_unique<CudaNet>(parts_.model, net_size(wanted));
+    fit(chunk, wanted);
     chunk.nodes = wanted;
   }
-  if (parts_.training.augment.any() && !chunk.augmented)
-    chunk.augmented = std::make_unique<AugmentedImages>(parts_.training.augment, parts_.model.task);
+}
+
+// Its memory stays where it is from here on, for as many nodes or fewer.
+void CudaTrainer::fit(Chunk& chunk, std::size_t nodes) const {
+  chunk.rounds.forget();
   const std::size_t rows = optimizer_.rows_of_node() * nodes;
-  const std::size_t drawn = parts_.training.steps * nodes * parts_.training.batch;
-  if (chunk.augmented) chunk.augmented->fit(drawn, nodes * parts_.training.batch);
+  const std::size_t drawn = drawn_by(nodes);
+  if (parts_.training.augment.any()) {
+    if (!chunk.augmented)
+      chunk.augmented =
+          std::make_unique<AugmentedImages>(parts_.training.augment, parts_.model.task);
+    chunk.augmented->fit(drawn, nodes * parts_.training.batch);
+  }
   chunk.rows.fit(rows * dimension());
   chunk.working.fit(rows * chunk.net->dimension());
   chunk.samples.fit(drawn);
@@ -221,6 +249,9 @@ void CudaTrainer::begin_chunk(Chunk& chunk, std::span<TrainJob> jobs) {
   chunk.stream.wait();  // After a failure something may still be under way.
   allocate(chunk, jobs.size());
   chunk.jobs = jobs;
+  chunk.asked = 0;
+  const std::size_t drawn = drawn_by(jobs.size());
+  if (chunk.augmented) chunk.augmented->begin(drawn);
   // A hundred small models are a lot of memory to move: all cores move it.
   workers_.for_each(jobs.size(), [&](std::size_t i) {
     draw(chunk, i);
@@ -232,25 +263,70 @@ void CudaTrainer::begin_chunk(Chunk& chunk, std::span<TrainJob> jobs) {
     chunk.stream.upload(mirrored.device.data(), mirrored.host.data(),
                         count * sizeof(mirrored.host[0]));
   };
-  const std::size_t drawn = parts_.training.steps * jobs.size() * parts_.training.batch;
-  const std::size_t rows = optimizer_.rows_of_node() * jobs.size();
   upload(chunk.samples, drawn);
   upload(chunk.weights, drawn);
   upload(chunk.rates, parts_.training.steps * jobs.size());
   if (chunk.augmented) chunk.augmented->upload(chunk.stream, drawn);
-  upload(chunk.rows, rows * dimension());
-  run_steps(chunk);
-  chunk.stream.download(chunk.rows.host.data(), chunk.rows.device.data(),
-                        rows * dimension() * sizeof(float));
+  upload(chunk.rows, optimizer_.rows_of_node() * jobs.size() * dimension());
+  ask(chunk);
+}
+
+// For its next steps, and behind the last for their results.
+void CudaTrainer::ask(Chunk& chunk) const {
+  const std::size_t steps = parts_.training.steps;
+  if (chunk.asked == 0) chunk.computing.begin.record(chunk.stream);
+  if (parts_.device.graphs && steps <= kStepsInTurn) {
+    chunk.rounds.run(chunk.stream, chunk.jobs.size(), [&] { train_round(chunk); });
+    chunk.asked = steps;
+  } else {
+    if (chunk.asked == 0) arrange(chunk);
+    const std::size_t last = std::min(chunk.asked + kStepsInTurn, steps);
+    take_steps(chunk, chunk.asked, last);
+    chunk.asked = last;
+    if (last == steps) restore(chunk);
+  }
+  if (chunk.asked < steps) return;
+  chunk.computing.end.record(chunk.stream);
+  chunk.stream.download(
+      chunk.rows.host.data(), chunk.rows.device.data(),
+      optimizer_.rows_of_node() * chunk.jobs.size() * dimension() * sizeof(float));
   chunk.stream.download(chunk.losses.host.data(), chunk.losses.device.data(),
-                        jobs.size() * sizeof(float));
+                        chunk.jobs.size() * sizeof(float));
   chunk.done.put(chunk.stream);
 }
 
+void CudaTrainer::ask_for_the_rest() {
+  for (bool more = true; more;) {
+    more = false;
+    for (Chunk& chunk : chunks_) {
+      if (chunk.jobs.empty() || chunk.asked == parts_.training.steps) continue;
+      ask(chunk);
+      more = true;
+    }
+  }
+}
+
 // Leaves the trained rows and the mean loss of each node on the device.
-void CudaTrainer::run_steps(Chunk& chunk) const {
+void CudaTrainer::train_round(Chunk& chunk) const {
+  arrange(chunk);
+  take_steps(chunk, 0, parts_.training.steps);
+  restore(chunk);
+}
+
+void CudaTrainer::arrange(Chunk& chunk) const {
+  chunk.stream.clear(chunk.losses.device.data(), chunk.jobs.size() * sizeof(float));
+  chunk.net->arrange(chunk.stream, optimizer_.rows_of_node() * chunk.jobs.size(),
+                     chunk.rows.device.data(), chunk.working.data());
+}
+
+void CudaTrainer::restore(Chunk& chunk) const {
+  chunk.net->restore(chunk.stream, optimizer_.rows_of_node() * chunk.jobs.size(),
+                     chunk.working.data(), chunk.rows.device.data());
+}
+
+void CudaTrainer::take_steps(Chunk& chunk, std::size_t first_step, std::size_t last_step) const {
   CudaNet& net = *chunk.net;
-  const std::size_t nodes = chunk.jobs.size(), rows = optimizer_.rows_of_node() * nodes;
+  const std::size_t nodes = chunk.jobs.size();
   const MomentRows moments = optimizer_.moments(chunk.working.data(), nodes, net.dimension());
   Descent descent = optimizer_.descent();
   const Pass pass{.stream = chunk.stream.get(),
@@ -259,10 +335,7 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
                   .parameters = chunk.working.data(),
                   .dimension = net.dimension(),
                   .precision = parts_.device.precision};
-  chunk.computing.begin.record(chunk.stream);
-  chunk.stream.clear(chunk.losses.device.data(), nodes * sizeof(float));
-  net.arrange(chunk.stream, rows, chunk.rows.device.data(), chunk.working.data());
-  for (std::size_t step = 0; step < parts_.training.steps; ++step) {
+  for (std::size_t step = first_step; step < last_step; ++step) {
     const std::size_t first = step * nodes * parts_.training.batch;
     const Rows samples = data_.rows(chunk.samples.device.data() + first, parts_.training.batch);
     const Rows in = chunk.augmented ? chunk.augmented->moved(pass, samples, first) : samples;
@@ -278,8 +351,6 @@ void CudaTrainer::run_steps(Chunk& chunk) const {
     descent.rates = chunk.rates.device.data() + step * nodes;
     net.descend(pass, descent, chunk.working.data(), moments);
   }
-  net.restore(chunk.stream, rows, chunk.working.data(), chunk.rows.device.data());
-  chunk.computing.end.record(chunk.stream);
 }
 
 // A node's results, from where the GPU left them to where they belong.

@@ -71,7 +71,8 @@ TEST(CudaTrainer, RepeatsBitForBit) {
       SCOPED_TRACE(fmt::format("{} {}", c.spec, training));
       LearningWorld first = world_of(c.task), second = world_of(c.task);
       const Learning one = first.learning(c.spec, training, "cuda", 1, kTested);
-      const Learning other = second.learning(c.spec, training, "cuda:chunk=2", 1, kTested);
+      const Learning other =
+          second.learning(c.spec, training, "cuda:chunk=2,graphs=no", 1, kTested);
       EXPECT_EQ(first.run(*one.trainer, 3), second.run(*other.trainer, 3));
       EXPECT_EQ(first.models, second.models);
       const std::vector<Score> a = first.scores(*one.evaluator),
@@ -106,6 +107,21 @@ TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
   EXPECT_EQ(train("cuda", true), wanted);
   EXPECT_EQ(train("cuda:chunk=1", true), wanted);
   EXPECT_EQ(train("cuda:chunk=1", false), wanted);
+}
+
+// A round of more steps than are one graph, in as many chunks as go together and in one.
+TEST(CudaTrainer, LongRoundsAreTheSameInTurnsOfSteps) {
+  SKIP_WITHOUT_GPU();
+  const auto train = [](const char* device) {
+    LearningWorld world = world_of(testing::images(1, 13, 10));
+    const Learning learning =
+        world.learning("mlp", "sgd:lr=0.02,batch=2,steps=19,momentum=0.9", device, 1, kTested);
+    world.run(*learning.trainer, 2);
+    return world.models;
+  };
+  const std::vector<Vector> wanted = train("cuda");
+  EXPECT_EQ(train("cuda:chunk=1"), wanted);
+  EXPECT_EQ(train("cuda:chunk=2"), wanted);
 }
 
 TEST(CudaTrainer, DivergenceIsScored) {

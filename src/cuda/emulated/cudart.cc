@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "cuda/emulated/block.h"
@@ -73,6 +74,10 @@ struct EmulatedStream {
   }
 };
 
+struct EmulatedGraph {
+  std::vector<std::function<void()>> work{};
+};
+
 struct EmulatedEvent {
   std::shared_ptr<Moment> moment = std::make_shared<Moment>();
   cudaStream_t stream = nullptr;
@@ -80,8 +85,14 @@ struct EmulatedEvent {
 
 namespace {
 
+// What this thread takes down, and of which stream.
+thread_local EmulatedGraph* taken_down = nullptr;
+thread_local cudaStream_t taken_from = nullptr;
+
 void in_stream(cudaStream_t stream, std::function<void()> piece) {
   if (stream == nullptr) return piece();
+  if (taken_down != nullptr && stream == taken_from)
+    return taken_down->work.push_back(std::move(piece));
   stream->add(std::move(piece));
   if (!tessera::cuda::emulated::streams_are_lazy()) stream->finish();
 }
@@ -96,6 +107,7 @@ void finish_all() {
 }
 
 cudaError_t allocate(void** memory, std::size_t bytes) {
+  if (taken_down != nullptr) return cudaErrorStreamCaptureUnsupported;
   {
     const std::lock_guard lock(device().mutex);
     if (bytes > kMemory - device().taken) return cudaErrorMemoryAllocation;
@@ -211,8 +223,36 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (taken_down != nullptr) return cudaErrorStreamCaptureUnsupported;
   if (stream) stream->finish();
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream == nullptr || taken_down != nullptr) return cudaErrorInvalidValue;
+  taken_down = new EmulatedGraph;
+  taken_from = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (taken_down == nullptr || stream != taken_from) return cudaErrorInvalidValue;
+  *graph = std::exchange(taken_down, nullptr);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+  *made = new EmulatedGraph(*graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  for (const std::function<void()>& piece : graph->work) in_stream(stream, piece);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  return cudaGraphDestroy(graph);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
