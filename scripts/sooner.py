@@ -20,18 +20,21 @@ def rows_of(folder):
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         if not lines:
             raise ValueError(f"{file} has no evaluation")
-        rows[file.parent.name if file.parent != folder else "run"] = [
-            (row["round"], 100 * row["accuracy"], row["bytes_sent_per_node"] / 2 ** 20) for row in lines]
+        try:
+            rows[file.parent.name if file.parent != folder else "run"] = [
+                (row["round"], 100 * row["accuracy"], row["bytes_sent_per_node"] / 2 ** 20) for row in lines]
+        except KeyError as missing:
+            raise ValueError(f"{file} has a row without {missing}") from missing
     return rows
 
 
 def reached(rows, accuracy):
-    """Round and MiB at which `accuracy` is reached; None where it never is."""
-    before = (0, 0.0, 0.0)
+    """Round and MiB at which `accuracy` is reached, or those of the first row if it has that already; None where it never is."""
+    before = None
     for row in rows:
         if row[1] >= accuracy:
-            part = (accuracy - before[1]) / (row[1] - before[1]) if row[1] > before[1] else 1
-            return tuple(b + max(part, 0) * (r - b) for b, r in ((before[0], row[0]), (before[2], row[2])))
+            part = (accuracy - before[1]) / (row[1] - before[1]) if before else 1
+            return tuple(b + part * (r - b) for b, r in zip((before or row)[::2], row[::2]))
         before = row
     return None
 
@@ -50,6 +53,8 @@ def compare(slow, fast):
             continue
         if there[0] == 0:
             raise ValueError("fast is there before any round: leave out evaluate=start=yes")
+        if there[1] == 0:
+            raise ValueError(f"fast is there in round {there[0]:.0f} and has sent nothing: there are no bytes to compare")
         factors.append((last[0] / there[0], last[2] / there[1]))
         yield (f"| {slow} | {fast} | {seed} | {last[1]:.1f}% | {last[0]} | {there[0]:.0f} | {factors[-1][0]:.2f} "
                f"| {factors[-1][1]:.2f} |")
