@@ -168,7 +168,7 @@ TEST_F(RunFolderTest, ACheckpointOfAnotherVersionIsRefusedByName) {
   folder.write_checkpoint(3, bytes_of("state"));
   const fs::path file = path_ / "checkpoint" / "3.bin";
   Bytes bytes = *read_file(file);
-  bytes[4] = std::byte{1};  // The version follows four bytes of magic, the checksum ends the file.
+  bytes[4] = std::byte{6};  // The version follows four bytes of magic, the checksum ends the file.
   bytes.resize(bytes.size() - sizeof(std::uint64_t));
   ByteWriter(bytes).put(hash_bytes(bytes));
   ASSERT_TRUE(write_file(file, bytes).ok());
@@ -176,7 +176,7 @@ TEST_F(RunFolderTest, ACheckpointOfAnotherVersionIsRefusedByName) {
     (void)folder.read_checkpoint();
     FAIL() << "it was taken";
   } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string_view(error.what()).find("an older tessera (version 1; this one reads"),
+    EXPECT_NE(std::string_view(error.what()).find("an older tessera (version 6; this one reads"),
               std::string_view::npos)
         << error.what();
   }
