@@ -55,8 +55,10 @@ struct DeviceOptions {
 // Throws std::invalid_argument. Whether there is a GPU is asked when something is put on it.
 DeviceOptions parse_device(std::string_view spec);
 std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
-// The line without what changes no model: which GPUs, how many nodes at a time, how much
-// memory, graphs or none.
+// The line without where the work is done and in what portions: which GPUs, how many nodes at a
+// time, how much memory, graphs or none. Of what the CPU layers and our own kernels compute they
+// change the last bits of an evaluation's mean loss at most, GPUs being of one kind. What LibTorch
+// computes, on a GPU or with mode=stacked, may differ in its last bits.
 std::string without_place(std::string_view spec);
 
 }  // namespace tessera

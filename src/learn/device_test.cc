@@ -46,7 +46,7 @@ TEST(ParseDevice, ReadsWhichGpus) {
   EXPECT_EQ(parse_device("cuda:0-1,chunk=8").chunk, 8u);
 }
 
-TEST(ParseDevice, LeavesOutWhatChangesNoModel) {
+TEST(ParseDevice, LeavesOutWhereTheWorkIsDone) {
   for (const auto& [spec, rest] :
        {std::pair("cpu", "cpu"), std::pair("cuda:0-3", "cuda"), std::pair("cuda:index=1", "cuda"),
         std::pair("cuda:2,precision=tf32,chunk=8,graphs=no", "cuda:precision=tf32"),

@@ -1,7 +1,9 @@
 // A run that is there already and goes on otherwise than it began: made longer, by more rounds or
-// more virtual time, or on other GPUs. Everything else is as it was. It ends in the bits of one
-// that was so from the beginning, so what depends on a run's length (a learning rate that falls
-// until the end) cannot be lengthened.
+// more virtual time, or elsewhere on its device. Everything else is as it was. A longer one ends in
+// the bits of one that was as long from the beginning, so what depends on a run's length (a
+// learning rate that falls until the end) cannot be lengthened. One that goes on elsewhere ends in
+// the bits of one that was there from the beginning, as far as its device computes the same
+// everywhere (without_place in learn/device.h).
 #pragma once
 
 #include <filesystem>
