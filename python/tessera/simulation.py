@@ -25,7 +25,8 @@ class Simulation:
               `training` from the experiment
     out       the run's folder, as `tessera sim --out`: rows, checkpoints, summary; None keeps everything in memory
     existing  what to do if `out` holds a run: "refuse", "resume" or "overwrite". Resumed with more rounds or more time
-              in `protocol`, a run becomes longer, to the bits of one that was as long from the beginning
+              in `protocol`, a run becomes longer, to the bits of one that was as long from the beginning; with other
+              GPUs, or another chunk or memory of them, in `device` it goes on there
     keep      whether to leave a checkpoint in `out` from which a run that came to its end can be made longer
     threads   of the CPU; 0 takes one per core
     progress  whether to show a bar: tqdm where it is installed, else nothing
@@ -55,10 +56,10 @@ class Simulation:
         self._run = _tessera.Run(os.fspath(file) if file else "", keys, learner, threads)
         self._folder: _tessera.Folder | None = None  # Held while the run goes on, and no longer.
         self._existing, self._keep, self._kept = existing, keep, False
-        self._shorter = ""  # The text of the run in the folder, where this one is to be longer.
+        self._former = ""  # The text of the run in the folder, where this one is longer or elsewhere on its device.
         if out:
-            self._shorter = self._run.shorter_in(os.fspath(out)) if existing == "resume" else ""
-            _tessera.check_folder(os.fspath(out), self._run.config, existing, self._shorter)
+            self._former = self._run.former_in(os.fspath(out)) if existing == "resume" else ""
+            _tessera.check_folder(os.fspath(out), self._run.config, existing, self._former)
         self._learner = learner
         self._progress = progress
         self._state = "new"
@@ -165,7 +166,7 @@ class Simulation:
     def _begin(self):
         saved = None
         if self.out:
-            self._folder = _tessera.Folder(os.fspath(self.out), self._run.config, self._existing, self._shorter)
+            self._folder = _tessera.Folder(os.fspath(self.out), self._run.config, self._existing, self._former)
             self._existing = "resume"
             saved = self._folder.read_checkpoint()
         if self._state == "running":  # A loop was left and is taken up again.
@@ -174,17 +175,17 @@ class Simulation:
             self._run.start()
         else:
             self._run.load(saved)
-        if self._shorter:
+        if self._former:
             self._lengthen(saved is not None)
         self._state = "running"
 
     def _lengthen(self, loaded):
-        """From here on the folder is of the longer run, whenever this process ends."""
+        """From here on the folder is of the run as it goes on, longer or elsewhere, whenever this process ends."""
         if loaded:
-            self._run.lengthen(self._shorter)
+            self._run.lengthen(self._former)
             self.checkpoint()
         self._folder.write_config(self._run.config)
-        self._shorter = ""
+        self._former = ""
 
     def _keep_the_last(self):
         if self._keep and self._folder and not self._kept and self._run.about_to_end:

@@ -60,7 +60,8 @@ RunFolder::Restored read_checkpoint(RunFolder* folder, Ranks* ranks) {
   return restored;
 }
 
-// From here on the folder is of the longer run, whenever this process ends.
+// From here on the folder is of the run as it goes on, longer or elsewhere, whenever this process
+// ends.
 void lengthen(SimulatedRun& run, const Plan& before, RunFolder* folder, Round saved_at) {
   run.lengthen(before);
   Bytes state;
@@ -71,7 +72,7 @@ void lengthen(SimulatedRun& run, const Plan& before, RunFolder* folder, Round sa
 }
 
 // Continues from the newest checkpoint, where there is one; else begins. `before` is the former
-// plan of a run that is to become longer.
+// plan of a run that is to become longer or goes on elsewhere.
 void begin_or_resume(SimulatedRun& run, RunFolder* folder, const SimOptions& options,
                      const std::optional<Plan>& before) {
   if (options.existing == ExistingRun::kResume) {

@@ -85,8 +85,9 @@ class PythonRun {
 
   bool about_to_end() const { return run_->about_to_end(); }
 
-  // The text of the run in this folder, where this one is the same but longer; else nothing.
-  std::string shorter_in(const std::string& folder) const {
+  // The text of the run in this folder, where this one is the same but longer or elsewhere on its
+  // device; else nothing.
+  std::string former_in(const std::string& folder) const {
     const std::optional<Plan> before = plan_to_go_on_from(folder, run_->plan());
     if (!before) return {};
     if (RunFolder::finished(folder) && !same_end(*before, run_->plan()) &&
@@ -172,7 +173,7 @@ void bind_runs(py::module_& module) {
       .def("take_rows", &PythonRun::take_rows)
       .def("save", &PythonRun::save)
       .def("load", &PythonRun::load)
-      .def("shorter_in", &PythonRun::shorter_in, "folder"_a)
+      .def("former_in", &PythonRun::former_in, "folder"_a)
       .def("lengthen", &PythonRun::lengthen, "before"_a)
       .def("model", &PythonRun::model)
       .def("export_models", &PythonRun::export_models)
