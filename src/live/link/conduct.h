@@ -24,6 +24,8 @@ class Conduct {
   struct Limits {
     std::uint64_t frameless_bytes_max = 64 << 20;  // Received since the last frame.
     std::uint64_t unread_bytes_max = 64 << 20;     // Said, and not arrived in the other's kernel.
+    Duration look_every = std::chrono::milliseconds(100);
+    std::uint64_t look_every_bytes = 8 << 20;  // That have gone out, on all connections.
   };
   struct Counts {
     std::uint64_t received = 0;
@@ -55,20 +57,20 @@ class Conduct {
 // machine can say in between would wait for one that does not read.
 class Looks {
  public:
-  static constexpr Duration kEvery = std::chrono::milliseconds(100);
-  static constexpr std::uint64_t kEveryBytes = 8 << 20;
+  explicit Looks(const Conduct::Limits& limits) : limits_(limits) {}
 
   void frame_went(std::size_t bytes) { gone_ += bytes; }
   bool is_time(Instant now) {
-    if (now - looked_at_ < kEvery && gone_ < kEveryBytes) return false;
+    if (now - looked_at_ < limits_.look_every && gone_ < limits_.look_every_bytes) return false;
     looked_at_ = now;
     gone_ = 0;
     return true;
   }
 
  private:
+  Conduct::Limits limits_;
   Instant looked_at_{};
-  std::uint64_t gone_ = 0;  // Since then, on all connections.
+  std::uint64_t gone_ = 0;  // Since then.
 };
 
 // What a word says to people.

@@ -49,16 +49,17 @@ TEST(Conduct, WhoReadsIsLeftAloneAndGathersNoCredit) {
 }
 
 TEST(Looks, ComeByTheClockAndByWhatHasGoneOut) {
-  Looks looks;
-  Instant now = Instant{} + Looks::kEvery;
+  const Conduct::Limits limits;
+  Looks looks(limits);
+  Instant now = Instant{} + limits.look_every;
   EXPECT_TRUE(looks.is_time(now));
   EXPECT_FALSE(looks.is_time(now));
-  looks.frame_went(Looks::kEveryBytes - 1);
+  looks.frame_went(limits.look_every_bytes - 1);
   EXPECT_FALSE(looks.is_time(now));
   looks.frame_went(1);
   EXPECT_TRUE(looks.is_time(now));
   EXPECT_FALSE(looks.is_time(now));
-  now += Looks::kEvery;
+  now += limits.look_every;
   EXPECT_TRUE(looks.is_time(now));
 }
 

@@ -26,7 +26,8 @@ class Dials {
         std::function<void()> wake)
       : context_(context),
         options_(std::move(options)),
-        names_(std::move(look_up), std::move(wake)) {}
+        names_(std::move(look_up), std::move(wake)),
+        looks_(options_.conduct) {}
 
   void set_members(std::span<const Member> members);
   void connect(NodeId peer);

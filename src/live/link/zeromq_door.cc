@@ -44,7 +44,8 @@ Door::Door(zmq::context_t& context, const KeyPair& keys, const std::string& addr
     : zap_(context, zmq::socket_type::rep),
       router_(make_router(context, keys)),
       monitor_(context, router_, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED, "router"),
-      visitors_(limits) {
+      visitors_(limits),
+      looks_(limits.conduct) {
   zap_.set(zmq::sockopt::linger, 0);
   zap_.bind(kZapEndpoint);
   if (!address.empty()) bind(address);

@@ -9,6 +9,8 @@
 
 #include "live/link/descriptors.h"
 #include "live/link/testing.h"
+#include "live/link/zeromq_dials.h"
+#include "live/link/zeromq_door.h"
 #include "live/link/zeromq_sockets.h"
 
 namespace tessera {
@@ -65,6 +67,68 @@ TEST(ZeroMq, AMessageOfTooManyPartsIsNotWaitedFor) {
   EXPECT_TRUE(await([&] { return rascal.take_end().has_value(); }));
   EXPECT_EQ(target->refusals().count("endless"), 1u);
   EXPECT_FALSE(target->refusals().contains("multipart"));
+}
+
+struct Heard final : CarrierEvents {
+  void on_answer(NodeId, ByteSpan) override {}
+  void on_frame(NodeId, std::string_view from, ByteSpan) override { route = from; }
+  void on_disconnected(NodeId, std::string_view) override {}
+  void on_misconduct(NodeId, std::string_view word) override { misconduct = word; }
+  void on_refused(std::string_view) override {}
+  std::string route{}, misconduct{};
+};
+
+// Conduct is not looked at by the clock, so only what goes out can bring a look.
+constexpr Conduct::Limits kLookedAtByBytes{
+    .unread_bytes_max = 1 << 18, .look_every = std::chrono::hours(1), .look_every_bytes = 1 << 16};
+// More than buffers hold on the way to one that does not read.
+constexpr std::size_t kMuch = 256 << 20;
+
+TEST(ZeroMq, OneThatWeDialAndThatDoesNotReadIsFoundByWhatGoesOut) {
+  TestNetwork net("zeromq", 2, quick());
+  const auto host = net.start_raw(1);
+  zmq::context_t context;
+  Dials dials(context,
+              {.keys = net.zeromq_options(0, net.options()).keys, .conduct = kLookedAtByBytes},
+              look_up_host, [] {});
+  dials.set_members(net.members());
+  dials.connect(1);
+  const Bytes frame(1 << 14);
+  dials.send(1, frame, {});
+  Heard host_heard, heard;
+  ASSERT_TRUE(await([&] { return host->collect(host_heard), !host_heard.route.empty(); }));
+  std::size_t said = 0;
+  EXPECT_TRUE(await([&] {
+    if (said < kMuch) dials.send(1, frame, {}), said += frame.size();
+    dials.collect(heard);
+    return !heard.misconduct.empty();
+  }));
+  EXPECT_EQ(heard.misconduct, "unread");
+}
+
+TEST(ZeroMq, AVisitorThatDoesNotReadIsFoundByWhatGoesOut) {
+  TestNetwork net("zeromq", 2, quick());
+  const Member& self = net.members()[0];
+  zmq::context_t context, theirs;
+  Door door(context, net.zeromq_options(0, net.options()).keys, self.address,
+            {.conduct = kLookedAtByBytes});
+  door.set_members(net.members());
+  const Bytes frame(1 << 14);
+  Connection visitor(theirs, self, self.address,
+                     {.keys = net.zeromq_options(1, net.options()).keys,
+                      .answer_bytes_max = kFrameBytesMax,
+                      .answers_waiting_max = 16},
+                     "visitor");
+  visitor.dealer.send(zmq::str_buffer("hello"), zmq::send_flags::dontwait);
+  Heard heard;
+  ASSERT_TRUE(await([&] { return door.collect(heard), !heard.route.empty(); }));
+  std::size_t said = 0;
+  EXPECT_TRUE(await([&] {
+    if (said < kMuch && door.answer(heard.route, frame)) said += frame.size();
+    door.collect(heard);
+    return !heard.misconduct.empty();
+  }));
+  EXPECT_EQ(heard.misconduct, "unread");
 }
 
 // What is counted as said is what arrives, to the byte.
