@@ -79,8 +79,9 @@ class Exchange(unittest.TestCase):
 
     def pulled_until(self, net, node, lines, moved):
         """Nobody waits for anybody, so all go on until each has a model that it could not have by itself."""
-        model, deadline = Pull.initial.copy(), time.monotonic() + live.DEADLINE / 2
+        model = Pull.initial.copy()
         with tessera.Peer(model, **net.settings(node, **lines)) as peer:
+            deadline = time.monotonic() + live.DEADLINE / 2  # Gathering has one of its own.
             for step in itertools.count():
                 pull(model, node, peer.seed)
                 peer.exchange()
