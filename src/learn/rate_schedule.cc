@@ -108,8 +108,11 @@ RateSchedule read_rate_schedule(Options& options, double lr) {
     if (at.size() > schedule.at.size())
       options.refuse("at", fmt::format("{} milestones are too many: {} at most", at.size(),
                                        schedule.at.size()));
-    std::transform(at.begin(), at.end(), schedule.at.begin(),
-                   [](double step) { return static_cast<std::uint64_t>(step); });
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      if (at[i] != std::floor(at[i]))
+        options.refuse("at", fmt::format("'{}' is not a whole number", at[i]));
+      schedule.at[i] = static_cast<std::uint64_t>(at[i]);
+    }
     schedule.factor = options.number("factor", 0.1, above_up_to(0, 1));
   }
   if (schedule.kind->has_length) {

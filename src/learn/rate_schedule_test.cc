@@ -1,9 +1,11 @@
 #include "learn/rate_schedule.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "learn/training.h"
@@ -38,6 +40,19 @@ TEST(RateSchedule, EqualsTorchsSchedulers) {
   expect_rates("sgd:lr=0.1,schedule=linear,length=5", {0.1, 0.08, 0.06, 0.04, 0.02, 0, 0});
   expect_rates("sgd:lr=0.1,schedule=linear,length=7,warmup=2",
                {0.05, 0.1, 0.1, 0.08, 0.06, 0.04, 0.02, 0, 0});
+}
+
+TEST(RateSchedule, RefusesPartsOfSteps) {
+  for (const char* option : {"step,every=2.5", "milestones,at=1/2.5"}) {
+    try {
+      parse_training(fmt::format("sgd:schedule={}", option));
+      ADD_FAILURE() << option;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string_view(error.what()).find("'2.5' is not a whole number"),
+                std::string_view::npos)
+          << error.what();
+    }
+  }
 }
 
 TEST(RateSchedule, WarmsUpToAConstantRateThatIsTheOneGiven) {
