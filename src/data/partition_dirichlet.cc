@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 
 #include "data/partition_kinds.h"
 #include "data/views.h"
@@ -92,11 +93,13 @@ std::vector<Indices> deal_group(const std::vector<Indices>& classes, std::size_t
     });
     if (enough) return lists;
   }
-  throw std::invalid_argument(
-      fmt::format("dirichlet: with alpha={} some of {} nodes had fewer than {} samples in each of "
-                  "{} draws; use a larger alpha or fewer nodes{}",
-                  options.alpha, nodes, options.least, kTries,
-                  options.least > 1 ? ", or a smaller least" : ""));
+  const std::string who =
+      options.group == 0 ? fmt::format("{} nodes", nodes)
+                         : fmt::format("the {} nodes of a group (group={})", nodes, options.group);
+  throw std::invalid_argument(fmt::format(
+      "dirichlet: with alpha={} some of {} had fewer than {} samples in each of {} "
+      "draws; use a larger alpha or fewer nodes{}",
+      options.alpha, who, options.least, kTries, options.least > 1 ? ", or a smaller least" : ""));
 }
 
 // The lists one after the other, cut into as many whose lengths differ by one at most.

@@ -193,6 +193,10 @@ TEST(Dirichlet, EveryNodeGetsTheLeastAskedForOrItSaysSo) {
   EXPECT_EQ(why_not(data, "dirichlet:alpha=0.1,least=260", 20),
             "dirichlet: with alpha=0.1 some of 20 nodes had fewer than 260 samples in each of 100 "
             "draws; use a larger alpha or fewer nodes, or a smaller least");
+  EXPECT_EQ(
+      why_not(data, "dirichlet:alpha=0.1,least=260,group=10", 20),
+      "dirichlet: with alpha=0.1 some of the 10 nodes of a group (group=10) had fewer than 260 "
+      "samples in each of 100 draws; use a larger alpha or fewer nodes, or a smaller least");
 }
 
 std::set<std::uint32_t> classes_in(const Indices& own, std::uint32_t each) {
