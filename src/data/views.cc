@@ -1,5 +1,7 @@
 #include "data/views.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -66,13 +68,22 @@ std::shared_ptr<const Dataset> Normalized::copy_of(std::span<const std::uint32_t
 }
 
 Normalization scale_option(Options& options, std::string_view fallback) {
+  constexpr double kDeviationMin = 1e-6;  // What is much smaller is zero as a float.
   constexpr std::array<std::string_view, 3> kScales = {"raw", "unit", "signed"};
   const std::string scale = options.choice("scale", kScales, fallback);
-  if (scale == "raw") return {};
+  if (scale == "raw") {
+    for (const std::string_view key : {"mean", "deviation"})
+      if (options.has(key))
+        options.refuse(key, fmt::format("{} is of pixels from 0 to 1, and scale=raw leaves them "
+                                        "from 0 to 255: say scale=unit, or leave it out",
+                                        options.text(key)));
+    return {};
+  }
   const double middle = scale == "signed" ? 0.5 : 0, width = scale == "signed" ? 0.5 : 1;
   return {.divisor = 255,
           .mean = static_cast<float>(options.number("mean", middle, between(0, 1))),
-          .deviation = static_cast<float>(options.number("deviation", width, above_up_to(0, 1)))};
+          .deviation =
+              static_cast<float>(options.number("deviation", width, between(kDeviationMin, 1)))};
 }
 
 Indices spread(std::size_t size, std::size_t count) {

@@ -1,9 +1,11 @@
 #include "data/views.h"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <stdexcept>
-
-#include <gtest/gtest.h>
+#include <string>
 
 #include "data/stores.h"
 
@@ -41,13 +43,30 @@ TEST(Views, TargetsComeWithoutFeaturesToo) {
             (std::vector<std::uint32_t>{1, 7, 7, 4}));
 }
 
+std::string refusal(const std::string& spec) {
+  try {
+    Options options(parse_spec(spec));
+    scale_option(options, "signed");
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
 TEST(Views, AMeanAndADeviationOfYourOwn) {
   Options options(parse_spec("set:mean=0.25,deviation=0.125"));
   EXPECT_EQ(scale_option(options, "signed"),
             (Normalization{.divisor = 255, .mean = 0.25f, .deviation = 0.125f}));
-  Options raw(parse_spec("set:scale=raw,mean=0.25"));
-  EXPECT_EQ(scale_option(raw, "signed"), Normalization{});
-  EXPECT_THROW(raw.done(), std::invalid_argument);
+  EXPECT_EQ(refusal("set:deviation=1e-46"), "set: deviation: 1e-46 must be in [1e-06, 1]");
+}
+
+TEST(Views, PixelsThatStayAsTheyAreHaveNoMean) {
+  for (const std::string_view key : {"mean", "deviation"})
+    EXPECT_EQ(
+        refusal(fmt::format("set:scale=raw,{}=0.25", key)),
+        fmt::format("set: {}: 0.25 is of pixels from 0 to 1, and scale=raw leaves them from 0 "
+                    "to 255: say scale=unit, or leave it out",
+                    key));
 }
 
 TEST(StoresDeath, AnIndexPastTheEndIsOurBug) {
