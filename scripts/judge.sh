@@ -203,6 +203,11 @@ PYTHON
 relaysgd() {  # CIFAR [DEVICE [DIR]]
   readonly cifar=$(realpath "$1") device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
   local pair cell seed runs
+  # What sed, TOML or a line of options would read as something else.
+  if [[ $cifar == *[\&\#,\\\"\']* ]]; then
+    echo "judge: $cifar: no & # , \\ \" or ' can be in this path: name CIFAR by a link" >&2
+    return 2
+  fi
   mkdir -p "$dir"
   write_relaysgd "$dir/$epochs.toml"
   echo "| cell, $epochs epochs | worst node, %: theirs (200 epochs, three seeds) | ours | mean of the nodes | seeds |"

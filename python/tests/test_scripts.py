@@ -31,6 +31,15 @@ class Scripts(unittest.TestCase):
         self.assertRegex(done.stdout, r"forward +[\d.]+ us +[\d.]+ us +[-+]\d+%")
         self.assertIn("us a cohort", done.stdout)
 
+    def test_judge_refuses_a_folder_that_no_experiment_can_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in "a&b", "a#b", "a,b", "a\\b", 'a"b', "a'b":
+                done = subprocess.run([os.path.join(ROOT, "scripts", "judge.sh"), "relaysgd", f"{folder}/{name}", "cpu",
+                                       f"{folder}/runs"], capture_output=True, text=True, env=os.environ | {"TESSERA": "false"})
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"{folder}/{name}: no & # ,", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
 
 class Sooner(unittest.TestCase):
     """scripts/sooner.py: where one run ends, and when another is there."""
