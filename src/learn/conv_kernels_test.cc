@@ -7,34 +7,22 @@
 #include <vector>
 
 #include "learn/testing.h"
+#include "learn/testing_conv.h"
 #include "math/simd.h"
 
 namespace tessera {
 namespace {
 
+using testing::ConvOperands;
+using testing::kConvShapes;
 using testing::normals;
 using testing::relative_gap;
-
-// Whole tiles, parts of tiles, one sample, images smaller than the kernel, strides.
-const ConvShape kShapes[] = {{8, 8, 8, 32, 64, 5},    {5, 7, 3, 16, 16, 5},
-                             {1, 2, 1, 16, 48, 5},    {6, 6, 11, 32, 32, 3},
-                             {4, 4, 9, 16, 32, 1},    {9, 9, 8, 16, 32, 3, 2},
-                             {8, 5, 3, 32, 16, 1, 2}, {7, 8, 2, 16, 16, 5, 3}};
-
-struct Operands {
-  Vector in, weights, bias, d_out;
-  explicit Operands(const ConvShape& s)
-      : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
-        weights(normals(s.weights(), Random(2))),
-        bias(normals(s.outputs, Random(3))),
-        d_out(normals(s.out_pixels() * s.batch * s.outputs, Random(4))) {}
-};
 
 TEST(Convolve, EqualsTheFormulaOnEveryTarget) {
   for (const std::string& target : simd_targets()) {
     const UseSimdTarget use(target);
-    for (const ConvShape& shape : kShapes) {
-      const Operands o(shape);
+    for (const ConvShape& shape : kConvShapes) {
+      const ConvOperands o(shape);
       Vector out(o.d_out.size()), expected(o.d_out.size());
       convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), out.data());
       plain::convolve(shape, o.in.data(), o.weights.data(), o.bias.data(), expected.data());
@@ -52,7 +40,7 @@ TEST(ConvolveFirst, EqualsTheFormulaOnEveryTarget) {
   for (const std::string& target : simd_targets()) {
     const UseSimdTarget use(target);
     for (const ConvShape shape : {ConvShape{9, 13, 3, 3, 32, 5}, ConvShape{4, 8, 2, 1, 16, 3}}) {
-      const Operands o(shape);
+      const ConvOperands o(shape);
       const std::size_t line = (shape.width + shape.kernel - 1) * shape.inputs;
       Vector lines(shape.height * shape.batch * line, 0.0f);
       for (std::size_t p = 0; p < shape.pixels(); ++p)
@@ -76,10 +64,10 @@ TEST(ConvolveFirst, EqualsTheFormulaOnEveryTarget) {
 TEST(TurnWeights, MovesWhatThePlainLoopsMoveOnEveryTarget) {
   for (const std::string& target : simd_targets()) {
     const UseSimdTarget use(target);
-    std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
+    std::vector<ConvShape> shapes(std::begin(kConvShapes), std::end(kConvShapes));
     shapes.push_back({4, 4, 2, 3, 32, 5});
     for (const ConvShape& shape : shapes) {
-      const Operands o(shape);
+      const ConvOperands o(shape);
       Vector turned(o.weights.size()), expected(o.weights.size());
       turn_weights(shape, o.weights.data(), turned.data());
       plain::turn_weights(shape, o.weights.data(), expected.data());
@@ -91,8 +79,8 @@ TEST(TurnWeights, MovesWhatThePlainLoopsMoveOnEveryTarget) {
 TEST(ConvolveInputs, EqualsTheFormulaOnEveryTarget) {
   for (const std::string& target : simd_targets()) {
     const UseSimdTarget use(target);
-    for (const ConvShape& shape : kShapes) {
-      const Operands o(shape);
+    for (const ConvShape& shape : kConvShapes) {
+      const ConvOperands o(shape);
       Vector d_in(o.in.size()), expected(o.in.size()), turned(o.weights.size());
       turn_weights(shape, o.weights.data(), turned.data());
       convolve_inputs(shape, o.d_out.data(), turned.data(), d_in.data());
@@ -104,8 +92,8 @@ TEST(ConvolveInputs, EqualsTheFormulaOnEveryTarget) {
 
 // <convolve(x), g> = <x, convolve_inputs(g)>: the definition of the gradient with respect to x.
 TEST(ConvolveInputs, IsTheAdjointOfTheConvolution) {
-  for (const ConvShape& shape : kShapes) {
-    const Operands o(shape);
+  for (const ConvShape& shape : kConvShapes) {
+    const ConvOperands o(shape);
     Vector out(o.d_out.size()), d_in(o.in.size()), turned(o.weights.size());
     convolve(shape, o.in.data(), o.weights.data(), nullptr, out.data());
     turn_weights(shape, o.weights.data(), turned.data());
@@ -184,8 +172,8 @@ TEST(Linear, FusesTheSameColumnsOnEveryTargetWithFusedMultiplyAdds) {
 // Sums run in the order of k, whatever the width of a vector: targets with fused multiply-adds
 // agree to the bit.
 TEST(Convolve, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {
-  const ConvShape shape = kShapes[0];
-  const Operands o(shape);
+  const ConvShape shape = kConvShapes[0];
+  const ConvOperands o(shape);
   std::vector<Vector> results;
   for (const std::string& target : simd_targets()) {
     if (!target.starts_with("AVX")) continue;

@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "learn/testing.h"
+#include "learn/testing_conv.h"
 #include "learn/winograd_first.h"
 #include "math/simd.h"
 
 namespace tessera {
 namespace {
 
-using testing::normals;
+using testing::as_samples;
+using testing::ConvOperands;
 
 // Whole tiles and blocks, parts of both, one sample, images smaller than a tile.
 const ConvShape kShapes[] = {
@@ -24,61 +25,42 @@ const ConvShape kShapes[] = {
 const ConvShape kFirstShapes[] = {
     {8, 8, 8, 3, 32, 5}, {5, 7, 3, 1, 16, 5}, {1, 2, 1, 3, 48, 5}, {9, 5, 17, 20, 16, 5}};
 
-struct Operands {
-  Vector in, weights, turned, bias, d_out;
-  explicit Operands(const ConvShape& s)
-      : in(normals(s.pixels() * s.batch * s.inputs, Random(1))),
-        weights(normals(s.weights(), Random(2))),
-        turned(weights.size()),
-        bias(normals(s.outputs, Random(3))),
-        d_out(normals(s.pixels() * s.batch * s.outputs, Random(4))) {
-    turn_weights(s, weights.data(), turned.data());
-  }
-};
-
 template <typename Number>
 struct Results {
   std::vector<Number> out, d_weights, d_in;
-  explicit Results(const Operands& o)
+  explicit Results(const ConvOperands& o)
       : out(o.d_out.size()), d_weights(o.weights.size()), d_in(o.in.size()) {}
   bool operator==(const Results&) const = default;
 };
 
-Results<float> by_winograd(const ConvShape& s, const Operands& o, WinogradSpace& space) {
+Results<float> by_winograd(const ConvShape& s, const ConvOperands& o, WinogradSpace& space) {
   Results<float> r(o);
   winograd(s, o.in.data(), o.weights.data(), o.bias.data(), r.out.data(), space);
   winograd_backward(s, o.d_out.data(), o.turned.data(), r.d_weights.data(), r.d_in.data(), space);
   return r;
 }
 
-Results<float> by_winograd(const ConvShape& s, const Operands& o) {
+Results<float> by_winograd(const ConvShape& s, const ConvOperands& o) {
   WinogradSpace space(s);
   return by_winograd(s, o, space);
 }
 
-// The inputs as samples are laid out.
-Vector samples_of(const ConvShape& s, const Vector& in) {
-  Vector samples(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i)
-    samples[i % (s.batch * s.inputs) * s.pixels() + i / (s.batch * s.inputs)] = in[i];
-  return samples;
-}
-
 // Without d_in.
-Results<float> first_by_winograd(const ConvShape& s, const Operands& o, WinogradFirstSpace& space) {
+Results<float> first_by_winograd(const ConvShape& s, const ConvOperands& o,
+                                 WinogradFirstSpace& space) {
   Results<float> r(o);
-  winograd_first(s, samples_of(s, o.in).data(), o.weights.data(), o.bias.data(), r.out.data(),
+  winograd_first(s, as_samples(s, o.in).data(), o.weights.data(), o.bias.data(), r.out.data(),
                  space);
   winograd_first_weights(s, o.d_out.data(), r.d_weights.data(), space);
   return r;
 }
 
-Results<float> first_by_winograd(const ConvShape& s, const Operands& o) {
+Results<float> first_by_winograd(const ConvShape& s, const ConvOperands& o) {
   WinogradFirstSpace space(s);
   return first_by_winograd(s, o, space);
 }
 
-Results<float> directly(const ConvShape& s, const Operands& o) {
+Results<float> directly(const ConvShape& s, const ConvOperands& o) {
   Results<float> r(o);
   convolve(s, o.in.data(), o.weights.data(), o.bias.data(), r.out.data());
   convolve_weights(s, o.in.data(), o.d_out.data(), r.d_weights.data());
@@ -86,7 +68,7 @@ Results<float> directly(const ConvShape& s, const Operands& o) {
   return r;
 }
 
-Results<double> exactly(const ConvShape& s, const Operands& o) {
+Results<double> exactly(const ConvShape& s, const ConvOperands& o) {
   Results<double> r(o);
   for (std::size_t i = 0; i < r.out.size(); ++i) r.out[i] = double{o.bias[i % s.outputs]};
   const auto at = [&](std::size_t place, std::size_t tap, std::size_t extent) {
@@ -129,7 +111,7 @@ double error(const std::vector<float>& got, const std::vector<double>& exact) {
 TEST(Winograd, EqualsTheFormulaOnEveryTarget) {
   for (const ConvShape& shape : kShapes) {
     ASSERT_TRUE(winograd_fits(shape));
-    const Operands o(shape);
+    const ConvOperands o(shape);
     const Results<double> exact = exactly(shape, o);
     for (const std::string& target : simd_targets()) {
       const UseSimdTarget use(target);
@@ -144,7 +126,7 @@ TEST(Winograd, EqualsTheFormulaOnEveryTarget) {
 TEST(Winograd, EqualsTheFormulaInAFirstLayerOnEveryTarget) {
   for (const ConvShape& shape : kFirstShapes) {
     ASSERT_TRUE(winograd_first_fits(shape));
-    const Operands o(shape);
+    const ConvOperands o(shape);
     const Results<double> exact = exactly(shape, o);
     for (const std::string& target : simd_targets()) {
       const UseSimdTarget use(target);
@@ -158,7 +140,7 @@ TEST(Winograd, EqualsTheFormulaInAFirstLayerOnEveryTarget) {
 // What fewer multiplications cost: five to eight times the error of the direct kernels here.
 TEST(Winograd, IsNearlyAsExactAsTheDirectKernels) {
   const ConvShape shape = kShapes[0];
-  const Operands o(shape);
+  const ConvOperands o(shape);
   const Results<double> exact = exactly(shape, o);
   const Results<float> ours = by_winograd(shape, o), direct = directly(shape, o);
   constexpr double kTimes = 10;
@@ -169,7 +151,7 @@ TEST(Winograd, IsNearlyAsExactAsTheDirectKernels) {
 }
 
 TEST(Winograd, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {
-  const Operands o(kShapes[1]);
+  const ConvOperands o(kShapes[1]);
   std::vector<Results<float>> results;
   for (const std::string& target : simd_targets()) {
     if (!target.starts_with("AVX")) continue;
@@ -182,7 +164,7 @@ TEST(Winograd, HasTheSameBitsOnEveryTargetWithFusedMultiplyAdds) {
 
 TEST(Winograd, HasTheSameBitsInAFirstLayerOnEveryTargetWithFusedMultiplyAdds) {
   for (const ConvShape& shape : kFirstShapes) {
-    const Operands o(shape);
+    const ConvOperands o(shape);
     std::vector<Results<float>> results;
     for (const std::string& target : simd_targets()) {
       if (!target.starts_with("AVX")) continue;
@@ -199,7 +181,7 @@ TEST(Winograd, HasTheSameBitsInAFirstLayerOnEveryTargetWithFusedMultiplyAdds) {
 TEST(Winograd, StaysNearTheFormulaInBf16) {
   if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
   for (const ConvShape& shape : kShapes) {
-    const Operands o(shape);
+    const ConvOperands o(shape);
     const Results<double> exact = exactly(shape, o);
     WinogradSpace space(shape, /*bf16=*/true);
     const Results<float> ours = by_winograd(shape, o, space);
@@ -215,11 +197,11 @@ void expect_the_same_bits_in_every_batch(bool bf16) {
   const ConvShape all = {6, 7, 9, 16, 32, 5};
   ConvShape one = all;
   one.batch = 1;
-  const Operands many(all);
+  const ConvOperands many(all);
   WinogradSpace space(all, bf16);
   const Results<float> together = by_winograd(all, many, space);
   for (const std::size_t sample : {0u, 8u}) {
-    Operands alone(one);
+    ConvOperands alone(one);
     for (std::size_t p = 0; p < all.pixels(); ++p) {
       for (std::size_t c = 0; c < all.inputs; ++c)
         alone.in[p * all.inputs + c] = many.in[(p * all.batch + sample) * all.inputs + c];
@@ -249,11 +231,11 @@ TEST(Winograd, GivesASampleTheSameBitsInEveryBatchOfAFirstLayer) {
   const ConvShape all = {6, 7, 9, 3, 32, 5};
   ConvShape one = all;
   one.batch = 1;
-  const Operands many(all);
+  const ConvOperands many(all);
   WinogradFirstSpace space(all);
   const Results<float> together = first_by_winograd(all, many, space);
   for (const std::size_t sample : {0u, 8u}) {
-    Operands alone(one);
+    ConvOperands alone(one);
     for (std::size_t p = 0; p < all.pixels(); ++p)
       for (std::size_t c = 0; c < all.inputs; ++c)
         alone.in[p * all.inputs + c] = many.in[(p * all.batch + sample) * all.inputs + c];
