@@ -9,9 +9,9 @@
 //
 //   score_k = c_k - r_k,         on sending k:  r_k <- start_k
 //
-// where `start` transforms the model as it was after the last merge. One stored vector instead of
-// an accumulator that needs two more transforms per round. What travels is c itself, not the
-// change.
+// where `start` transforms the model as it was after the last merge. A round is four transforms, as
+// in the released code: of the model when it is packed and again when it is merged, back, and of
+// the average. What travels is c itself, not the change.
 //
 // With pieces > 1 what is chosen travels in pieces, for protocols that scatter them as DivShare
 // does; then, where the run names no rule, each coefficient becomes the mean of the copies present.
