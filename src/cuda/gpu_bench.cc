@@ -258,25 +258,14 @@ Learning learning_of(const LoadedData& data, std::uint32_t nodes, std::size_t st
        .backends = {&cuda_backend(), 1}});
 }
 
-double seconds_of_round(Bench& bench, const LoadedData& data, std::uint32_t nodes,
-                        std::size_t steps, Precision precision) {
-  const Learning learning = learning_of(data, nodes, steps, precision);
-  std::vector<Vector> models(nodes, learning.trainer->initial_model());
-  return bench
-      .time([&] {
-        std::vector<TrainJob> jobs;
-        for (NodeId node = 0; node < nodes; ++node)
-          jobs.push_back({node, models[node], Random(1).fork("node", node)});
-        learning.trainer->train(jobs);
-      })
-      .median_s;
-}
-
 // A step is what a round of nine takes longer than one of three, divided by six: the rest is what
 // the models take to travel.
 void bench_steps(Bench& bench, const LoadedData& data, std::uint32_t nodes, Precision precision) {
-  const double three = seconds_of_round(bench, data, nodes, 3, precision),
-               nine = seconds_of_round(bench, data, nodes, 9, precision);
+  const auto seconds = [&](std::size_t steps) {
+    const Learning learning = learning_of(data, nodes, steps, precision);
+    return seconds_of_round(bench, *learning.trainer, nodes);
+  };
+  const double three = seconds(3), nine = seconds(9);
   const double step_ms = (nine - three) / 6 * 1e3;
   bench.say(fmt::format("  {} nodes, {}: {:.3f} ms a step; a round of 3 with the copies {:.2f} ms",
                         nodes, to_string(precision), step_ms, three * 1e3));

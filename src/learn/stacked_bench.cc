@@ -27,21 +27,6 @@ Task images(std::uint32_t channels, std::uint32_t side, std::uint32_t classes) {
   return {.kind = Task::Kind::kImages, .shape = {channels, side, side}, .classes = classes};
 }
 
-double seconds_of_round(const Bench& bench, const LoadedData& data, std::uint32_t nodes,
-                        const LearningOptions& options) {
-  const Learning learning =
-      make_learning(data, partition_data(data, "iid", nodes, Random(1)), options);
-  std::vector<Vector> models(nodes, learning.trainer->initial_model());
-  return bench
-      .time([&] {
-        std::vector<TrainJob> jobs;
-        for (NodeId node = 0; node < nodes; ++node)
-          jobs.push_back({node, models[node], Random(1).fork("node", node)});
-        learning.trainer->train(jobs);
-      })
-      .median_s;
-}
-
 }  // namespace
 
 std::span<const StackedCase> stacked_cases() {
@@ -62,6 +47,18 @@ std::span<const StackedCase> stacked_cases() {
   return kCases;
 }
 
+double seconds_of_round(const Bench& bench, Trainer& trainer, std::uint32_t nodes) {
+  std::vector<Vector> models(nodes, trainer.initial_model());
+  return bench
+      .time([&] {
+        std::vector<TrainJob> jobs;
+        for (NodeId node = 0; node < nodes; ++node)
+          jobs.push_back({node, models[node], Random(1).fork("node", node)});
+        trainer.train(jobs);
+      })
+      .median_s;
+}
+
 StackedTimes time_stacked(const Bench& bench, const StackedCase& what, std::uint32_t nodes,
                           std::string_view device, std::span<const Backend> backends) {
   LoadedData data;
@@ -70,11 +67,13 @@ StackedTimes time_stacked(const Bench& bench, const StackedCase& what, std::uint
   data.train = made_up(what.task, nodes * kSamplesOfNode);
   data.test = made_up(what.task, nodes);
   const auto seconds = [&](std::size_t steps) {
-    return seconds_of_round(bench, data, nodes,
-                            {.model = parse_spec(what.model),
-                             .training = {.lr = 0.01f, .batch = what.batch, .steps = steps},
-                             .device = parse_device(device),
-                             .backends = backends});
+    const Learning learning =
+        make_learning(data, partition_data(data, "iid", nodes, Random(1)),
+                      {.model = parse_spec(what.model),
+                       .training = {.lr = 0.01f, .batch = what.batch, .steps = steps},
+                       .device = parse_device(device),
+                       .backends = backends});
+    return seconds_of_round(bench, *learning.trainer, nodes);
   };
   const double few = seconds(kFewSteps), more = seconds(kFewSteps + what.steps);
   return {.step_ms = (more - few) / static_cast<double>(what.steps) * 1e3, .round_ms = few * 1e3};

@@ -21,6 +21,9 @@ struct StackedCase {
 
 std::span<const StackedCase> stacked_cases();
 
+// Of `nodes` nodes that train together once, from the initial model on.
+double seconds_of_round(const Bench& bench, Trainer& trainer, std::uint32_t nodes);
+
 // Of one step of `nodes` nodes: what a round of so many more steps takes longer, so that the
 // models' travel is left out.
 struct StackedTimes {
