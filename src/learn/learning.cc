@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/table.h"
@@ -21,9 +22,18 @@ namespace {
 [[noreturn]] void refuse_without_torch(std::string_view what, std::string_view remedy) {
   throw std::invalid_argument(
       fmt::format("{} needs LibTorch, and this program was built without it: "
-                  "build the preset "
-                  "'release', or use {}",
+                  "build the preset 'release', or use {}",
                   what, remedy));
+}
+
+// No backend runs this. Our kernels for GPUs come first: only what they do not know is LibTorch's.
+[[noreturn]] void refuse_device(const Model& model, const LearningOptions& options) {
+  if (!options.device.cuda) refuse_without_torch("this mode of device=cpu", "device=cpu");
+  if (!has_gpu_kernels(options.backends))
+    throw std::invalid_argument(std::string(kBuiltWithoutCuda));
+  refuse_without_torch(
+      fmt::format("device=cuda: a layer of {} that our kernels for GPUs do not know", model.name),
+      "device=cpu");
 }
 
 // With data of their own single nodes may have none (learn/relays.h), and a process that is one
@@ -72,9 +82,7 @@ void learn_layers(const Model& model, const LearningOptions& options, Learning& 
     return learn_on_cpu_layers(model, options, learning);
   for (const Backend& backend : options.backends)
     if (backend.runs(model, options.device)) return backend.learn(model, options, learning);
-  const std::string on_gpu =
-      options.backends.empty() ? "device=cuda" : fmt::format("{} on device=cuda", model.name);
-  refuse_without_torch(options.device.cuda ? on_gpu : "this mode of device=cpu", "device=cpu");
+  refuse_device(model, options);
 }
 
 Learning fill_in(Learning learning, const LearningOptions& options) {
@@ -91,6 +99,10 @@ Learning fill_in(Learning learning, const LearningOptions& options) {
 }
 
 }  // namespace
+
+bool has_gpu_kernels(std::span<const Backend> backends) {
+  return find_entry(backends, "CUDA") != nullptr;
+}
 
 const ModelKind& model_kind(std::string_view name, std::span<const Backend> backends) {
   std::vector<ModelKind> all(models().begin(), models().end());

@@ -54,7 +54,7 @@ struct Learning {
   std::unique_ptr<Evaluator> evaluator{};
   std::function<GpuUse()> gpu_use{};  // Null where there is no GPU, or nobody measures it.
   std::vector<std::unique_ptr<Exporter>> exporters{};  // One per format the model can be had in.
-  std::string description{};                           // "gn-lenet, 89834 parameters, CPU layers"
+  std::string description{};  // "gn-lenet, 89834 parameters, CPU layers"
 };
 
 // What a folder above adds to this one: other ways to run a list of layers, models that are no such
@@ -69,6 +69,12 @@ struct Backend {
   std::unique_ptr<Exporter> (*exporter)(const Model& model) = nullptr;
   void (*bench)(Bench& bench) = nullptr;  // A training step beside its own.
 };
+
+// Whether one of them is cuda/, with kernels of our own for GPUs.
+bool has_gpu_kernels(std::span<const Backend> backends);
+inline constexpr std::string_view kBuiltWithoutCuda =
+    "device=cuda: this program was built without CUDA: build it where nvcc (the CUDA toolkit) is "
+    "found, or use device=cpu";
 
 // All throw std::invalid_argument when an option is wrong or does not fit the data, and
 // std::runtime_error when the data cannot be read.

@@ -5,7 +5,10 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "learn/amx.h"
 #include "learn/bf16.h"
@@ -137,7 +140,6 @@ TEST(MakeLearning, RefusesWhatDoesNotFit) {
   EXPECT_NE(refusal("cnn28", "sgd:lr=x", "cpu").find("lr"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "tpu").find("cpu, cuda"), std::string::npos);
   EXPECT_NE(refusal("cnn28", "sgd", "cpu:mode=fast").find("stacked"), std::string::npos);
-  EXPECT_NE(refusal("cnn28", "sgd", "cuda").find("device=cuda needs LibTorch"), std::string::npos);
   EXPECT_EQ(refusal("cnn28", "sgd", "cpu:precision=bf16").empty(), has_bf16());
   EXPECT_NE(refusal("logistic", "sgd", "cpu:precision=bf16").find("leave it out"),
             std::string::npos);
@@ -149,6 +151,29 @@ TEST(MakeLearning, RefusesWhatDoesNotFit) {
   world.partition.train[2].clear();
   EXPECT_NE(refusal("cnn28", "sgd", "cpu").find("node 2 has no training samples"),
             std::string::npos);
+}
+
+TEST(MakeLearning, SaysWhatAProgramLacksForAGpu) {
+  const auto refusal = [](std::span<const Backend> backends, std::string_view device) {
+    World world(testing::images(1, 28, 10));
+    world.backends = backends;
+    try {
+      world.learning("cnn28", "sgd", device);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string without = refusal({}, "cuda");
+  EXPECT_NE(without.find("built without CUDA: build it where nvcc"), std::string::npos) << without;
+  EXPECT_EQ(without.find("LibTorch"), std::string::npos) << without;
+  // Kernels that do not know this model.
+  constexpr Backend kKernels{.name = "CUDA",
+                             .runs = [](const Model&, const DeviceOptions&) { return false; }};
+  const std::string unknown = refusal({&kKernels, 1}, "cuda");
+  EXPECT_NE(unknown.find("do not know needs LibTorch"), std::string::npos) << unknown;
+  const std::string reference = refusal({&kKernels, 1}, "cpu:mode=reference");
+  EXPECT_NE(reference.find("this mode of device=cpu needs LibTorch"), std::string::npos);
 }
 
 TEST(MakeLearning, SaysWhichPathAModelTakes) {

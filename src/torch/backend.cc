@@ -4,6 +4,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <string_view>
 
 #include "learn/cpu_trainer.h"
 #include "torch/door/door.h"
@@ -17,11 +18,22 @@
 namespace tessera {
 namespace {
 
-void require_cuda(int index) {
-  if (!torch::cuda::is_available())
+// Built-in models come here where the program has no kernels of our own; then those are the remedy.
+[[noreturn]] void refuse_cuda(const Model& model, const LearningOptions& options) {
+  constexpr std::string_view kWhy =
+      "was built without CUDA, or there is no NVIDIA GPU or no driver";
+  if (!has_gpu_kernels(options.backends))
     throw std::invalid_argument(
-        "device: cuda is not available: this LibTorch was built without it, or there is no NVIDIA "
-        "GPU or driver; use device=cpu");
+        fmt::format("{}. LibTorch cannot stand in: it {}", kBuiltWithoutCuda, kWhy));
+  throw std::invalid_argument(
+      fmt::format("device=cuda: our kernels for GPUs do not know a layer of {}, and LibTorch {}; "
+                  "use device=cpu",
+                  model.name, kWhy));
+}
+
+void require_cuda(const Model& model, const LearningOptions& options) {
+  if (!torch::cuda::is_available()) refuse_cuda(model, options);
+  const int index = options.device.index;
   const auto count = static_cast<int>(torch::cuda::device_count());
   if (index >= count)
     throw std::invalid_argument(
@@ -43,11 +55,12 @@ void learn_stacked(const Model& model, const LearningOptions& options, Learning&
     throw std::invalid_argument(
         fmt::format("device: {} runs on LibTorch, on one GPU and not on {}: use device=cuda:{}",
                     model.name, device.gpus.size(), device.index));
-  if (device.cuda) require_cuda(device.index);
+  if (device.cuda) require_cuda(model, options);
   learning.trainer = make_stacked_trainer(stacked_trainer_parts(model, options, learning));
   learning.evaluator = make_stacked_evaluator(stacked_evaluator_parts(model, options, learning));
-  learning.description = describe(model.name, model.dimension(),
-                                  device.cuda ? "stacked on the GPU" : "stacked on the CPU");
+  learning.description =
+      describe(model.name, model.dimension(),
+               device.cuda ? "stacked on the GPU" : "stacked on the CPU");
 }
 
 void learn_with_torch(const Model& model, const LearningOptions& options, Learning& learning) {

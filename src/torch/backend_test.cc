@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "learn/testing_world.h"
 
@@ -64,6 +66,20 @@ TEST(TorchTrainers, StackedOnesRefuseWhatTheyDoNotDo) {
        {"adam", "sgd:momentum=0.9,nesterov=yes", "sgd:clip=1", "sgd:warmup=5", "sgd:schedule=step"})
     EXPECT_THROW(world.learning(c.spec, training, "cpu:mode=stacked"), std::invalid_argument)
         << training;
+}
+
+// Debian's LibTorch knows no CUDA, and built-in models do not need it there.
+TEST(TorchTrainers, WithoutAGpuOfTheirsTheRemedyIsOurKernels) {
+  const testing::Case c = testing::small_cases()[0];
+  const World world(c.task);
+  try {
+    world.learning(c.spec, "sgd", "cuda");
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("build it where nvcc"), std::string::npos)
+        << error.what();
+    return;
+  }
+  GTEST_SKIP() << "this LibTorch has a GPU";
 }
 
 TEST(TorchTrainers, DoNotMindWhoElseTrains) {
