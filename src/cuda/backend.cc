@@ -21,7 +21,7 @@ void learn_on_gpu(const Model& model, const LearningOptions& options, Learning& 
   const unsigned count = gpus->use().gpus;
   learning.description =
       describe(model.name, model.dimension(),
-               fmt::format("stacked on {}, {}",
+               fmt::format("our kernels on {}, {}",
                            cuda::kEmulated ? std::string("a GPU that the CPU emulates, slowly")
                            : count == 1    ? std::string("the GPU")
                                            : fmt::format("{} GPUs", count),

@@ -47,3 +47,11 @@ bool tessera::has_amx() {
 }
 
 #endif
+
+bool tessera::amx_is_emulated() {
+#if TESSERA_AMX_EMULATED
+  return true;
+#else
+  return false;
+#endif
+}

@@ -14,5 +14,7 @@ namespace tessera {
 // Whether this CPU has tiles of bf16, this program was compiled for it, and the system lets it use
 // them: Linux wants to be asked, once for all threads.
 bool has_amx();
+// Whether has_amx() means the stand-in: nothing to be timed.
+bool amx_is_emulated();
 
 }  // namespace tessera

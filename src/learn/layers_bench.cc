@@ -44,7 +44,8 @@ constexpr std::array kWays = {Way{"direct", {}, 0}, Way{"winograd", {.winograd =
                               Way{"amx, bf16", {.bf16 = true, .amx = true}, 0.15f}};
 
 bool has_kernels(const Way& way) {
-  return (!way.kernels.bf16 || has_bf16()) && (!way.kernels.amx || has_amx());
+  return (!way.kernels.bf16 || has_bf16()) &&
+         (!way.kernels.amx || (has_amx() && !amx_is_emulated()));
 }
 
 // By Winograd, pooling takes another pixel where two differ by a millionth: with this seed none do.

@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "data/own_data.h"
 #include "data/views.h"
+#include "learn/amx.h"
 #include "learn/cpu_net.h"
 #include "learn/cpu_trainer.h"
 #include "learn/relays.h"
@@ -55,8 +56,9 @@ void require_samples(const Learning& learning, const LearningOptions& options) {
 }
 
 std::string path_by(const CpuKernels& kernels) {
-  return fmt::format("CPU layers{}{}{}", kernels.winograd ? ", winograd" : "",
-                     kernels.amx ? ", AMX" : "", kernels.bf16 ? ", bf16" : "");
+  const std::string_view amx = amx_is_emulated() ? ", AMX as AVX-512 emulates it, slowly" : ", AMX";
+  return fmt::format("our CPU layers{}{}{}", kernels.winograd ? ", winograd" : "",
+                     kernels.amx ? amx : "", kernels.bf16 ? ", bf16" : "");
 }
 
 void learn_on_cpu_layers(const Model& model, const LearningOptions& options, Learning& learning) {

@@ -54,7 +54,7 @@ struct Learning {
   std::unique_ptr<Evaluator> evaluator{};
   std::function<GpuUse()> gpu_use{};  // Null where there is no GPU, or nobody measures it.
   std::vector<std::unique_ptr<Exporter>> exporters{};  // One per format the model can be had in.
-  std::string description{};  // "gn-lenet, 89834 parameters, CPU layers"
+  std::string description{};  // "gn-lenet, 89834 parameters, our CPU layers"
 };
 
 // What a folder above adds to this one: other ways to run a list of layers, models that are no such

@@ -179,12 +179,16 @@ TEST(MakeLearning, SaysWhatAProgramLacksForAGpu) {
 TEST(MakeLearning, SaysWhichPathAModelTakes) {
   const World world(testing::images(1, 28, 10));
   EXPECT_EQ(world.learning("cnn28", "sgd", "cpu").description,
-            "cnn28, 28938 parameters, CPU layers");
+            "cnn28, 28938 parameters, our CPU layers");
   EXPECT_EQ(world.learning("cnn28", "sgd", "cpu:convolution=winograd").description,
-            "cnn28, 28938 parameters, CPU layers, winograd");
+            "cnn28, 28938 parameters, our CPU layers, winograd");
   if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512 BF16";
   EXPECT_EQ(world.learning("cnn28", "sgd", "cpu:convolution=winograd,precision=bf16").description,
-            "cnn28, 28938 parameters, CPU layers, winograd, bf16");
+            "cnn28, 28938 parameters, our CPU layers, winograd, bf16");
+  if (!has_amx()) return;
+  EXPECT_EQ(world.learning("cnn28", "sgd", "cpu:convolution=amx,precision=bf16").description,
+            std::string("cnn28, 28938 parameters, our CPU layers, ") +
+                (amx_is_emulated() ? "AMX as AVX-512 emulates it, slowly" : "AMX") + ", bf16");
 }
 
 TEST(MakeLearning, TakesAModelThatNeedsNoData) {

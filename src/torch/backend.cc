@@ -60,7 +60,7 @@ void learn_stacked(const Model& model, const LearningOptions& options, Learning&
   learning.evaluator = make_stacked_evaluator(stacked_evaluator_parts(model, options, learning));
   learning.description =
       describe(model.name, model.dimension(),
-               device.cuda ? "stacked on the GPU" : "stacked on the CPU");
+               device.cuda ? "LibTorch, stacked on the GPU" : "LibTorch, stacked on the CPU");
 }
 
 void learn_with_torch(const Model& model, const LearningOptions& options, Learning& learning) {
@@ -71,7 +71,7 @@ void learn_with_torch(const Model& model, const LearningOptions& options, Learni
                 .tensors = model.tensors(),
                 .make = [model] { return make_reference_model(model); }},
                options, learning);
-  learning.description = describe(model.name, model.dimension(), "LibTorch's autograd");
+  learning.description = describe(model.name, model.dimension(), "LibTorch, autograd");
 }
 
 void learn_module(const LearningOptions& options, Learning& learning) {
@@ -84,7 +84,7 @@ void learn_module(const LearningOptions& options, Learning& learning) {
                 .make = [module] { return module->make_node_model(); }},
                options, learning);
   learning.exporters.push_back(make_script_exporter(module->file()));
-  learning.description = describe("torchscript", module->initial().size(), "LibTorch's autograd");
+  learning.description = describe("torchscript", module->initial().size(), "LibTorch, autograd");
 }
 
 }  // namespace

@@ -68,6 +68,15 @@ TEST(TorchTrainers, StackedOnesRefuseWhatTheyDoNotDo) {
         << training;
 }
 
+TEST(TorchTrainers, SayThatTheyAreLibTorchs) {
+  const testing::Case c = testing::small_cases()[0];
+  const World world(c.task);
+  for (const auto& [device, path] :
+       {std::pair("cpu:mode=stacked", ", LibTorch, stacked on the CPU"),
+        std::pair("cpu:mode=reference", ", LibTorch, autograd")})
+    EXPECT_TRUE(world.learning(c.spec, "sgd", device).description.ends_with(path)) << device;
+}
+
 // Debian's LibTorch knows no CUDA, and built-in models do not need it there.
 TEST(TorchTrainers, WithoutAGpuOfTheirsTheRemedyIsOurKernels) {
   const testing::Case c = testing::small_cases()[0];

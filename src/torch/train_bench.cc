@@ -152,7 +152,7 @@ bool has_convolutions(const Model& model) {
 bool has_way(const Model& model, CpuKernels kernels) {
   const bool has_5x5 = model.name == "gn-lenet" || model.name == "femnist-cnn";
   return has_convolutions(model) && (!kernels.winograd || has_5x5) &&
-         (!kernels.bf16 || has_bf16()) && (!kernels.amx || has_amx());
+         (!kernels.bf16 || has_bf16()) && (!kernels.amx || (has_amx() && !amx_is_emulated()));
 }
 
 void bench_steps(Bench& bench, std::string_view spec, const Task& task,
@@ -166,8 +166,8 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   verify(bench, model, *reference, stock, samples);
   std::vector<Contender> contenders = {
       {"stock torch::nn modules and optimizer", [&] { stock.run(); }},
-      {"our layers under autograd", [&] { step(*reference, samples.batch()); }},
-      {"CPU layers", [&] { step(*by_hand, samples.batch()); }}};
+      {"our layers under LibTorch's autograd", [&] { step(*reference, samples.batch()); }},
+      {"our CPU layers", [&] { step(*by_hand, samples.batch()); }}};
   const std::size_t first_way = contenders.size();
   std::vector<std::unique_ptr<NodeModel>> nets;
   std::vector<Way> ways;
@@ -177,7 +177,7 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
     NodeModel& net = *nets.emplace_back(make_cpu_net(model, kBatch, kernels));
     verify(bench, model, net, stock, samples, kernels.bf16 ? kBf16Gap : kFloatGap);
     ways.push_back(way);
-    contenders.push_back({fmt::format("CPU layers, {}", way.options),
+    contenders.push_back({fmt::format("our CPU layers, {}", way.options),
                           [&net, &samples] { step(net, samples.batch()); }});
   }
   const std::vector<Timing> times = time_steps(bench, contenders);
