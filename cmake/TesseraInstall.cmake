@@ -5,12 +5,16 @@ include(CMakePackageConfigHelpers)
 set(TESSERA_PUBLIC_HEADERS
   run/plan.h run/simulated_run.h                       # An experiment, and a run of it.
   sharing/average.h sharing/rule.h sharing/sharing.h   # What nodes tell, and how it is averaged.
-  node/protocol.h protocol/protocols.h                 # To whom, and when.
+  node/protocol.h protocol/protocols.h                 # To whom, and when; what a protocol is made of:
+  protocol/ending.h protocol/meetings.h protocol/patience.h protocol/pending.h protocol/rounds.h
   codec/codec.h codec/wire.h                           # How it is written.
   math/select.h math/vector_ops.h math/wavelet.h       # Kernels.
   learn/learning.h node/trainer.h                      # What is learnt.
   topology/describe.h topology/topology.h              # Who may talk to whom.
   base/table.h sim/simulation.h)
+if(TESSERA_LIVE)
+  list(APPEND TESSERA_PUBLIC_HEADERS run/live_run.h)   # A node as a process of its own.
+endif()
 
 # What the folders link to, the package file must find again on the machine of whoever uses them. That list
 # is read from the link lines, so that it cannot fall behind them: "fmt::fmt" asks for the package fmt; a

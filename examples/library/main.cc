@@ -1,7 +1,9 @@
 // Sixteen nodes fit one line through points that each keeps to itself: the library without the
 // program. A trainer of your own is three functions, an evaluator one; everything else is the lines
 // an experiment's file has.
+#include <protocol/protocols.h>
 #include <run/simulated_run.h>
+#include <sharing/sharing.h>
 
 #include <cmath>
 #include <cstdio>
@@ -57,31 +59,39 @@ class LineEvaluator : public Evaluator {
   const LineTrainer& trainer_;
 };
 
-void run(const char* sharing) {
+void run(const char* sharing, const char* protocol = "dpsgd:rounds=100") {
   auto trainer = std::make_unique<LineTrainer>();
   auto evaluator = std::make_unique<LineEvaluator>(*trainer);
   SimulatedRun run(read_plan({.nodes = "16",
                               .topology = "regular:degree=4",
-                              .protocol = "dpsgd:rounds=100",
+                              .protocol = protocol,
                               .sharing = sharing,
                               .network = "links:up=1Mbit/s,down=1Mbit/s,latency=10ms"}),
                    {.trainer = std::move(trainer), .evaluator = std::move(evaluator)});
   const Summary summary = run.to_end();
-  std::printf(
-      "%-24s error %.3f, %llu bytes from each node, %.1f s\n", sharing, summary.last.loss.max,
-      static_cast<unsigned long long>(run.simulation().sent(0).bytes), summary.last.seconds);
+  std::printf("%-17s %-17s error %.3f, %llu bytes from each node, %.1f s\n", sharing, protocol,
+              summary.last.loss.max,
+              static_cast<unsigned long long>(run.simulation().sent(0).bytes),
+              summary.last.seconds);
 }
 
 // In window.cc: a sharing of your own, which becomes a word like the others.
 std::unique_ptr<Sharing> make_window(Options& options, const SharingContext& context);
+// In gossip.cc: a protocol of your own, likewise.
+PreparedProtocol prepare_gossip(Options& options, const ProtocolContext& context);
 
 int main() {
   register_sharing({.name = "window",
                     .usage = "window:length=400",
                     .summary = "a window of the model that moves on every round",
                     .make = make_window});
+  register_protocol({.name = "gossip",
+                     .usage = "gossip:until=67s",
+                     .summary = "one random neighbour after every training",
+                     .prepare = prepare_gossip});
   run("full");
   run("random:budget=0.2");
   run("jwins:budget=0.2");
   run("window:length=400");
+  run("full", "gossip:rounds=100");
 }

@@ -23,6 +23,7 @@
 #include "cli/live_progress.h"
 #include "cli/live_restarts.h"
 #include "cli/sim_run.h"
+#include "live/link/options.h"
 #include "live/log_line.h"
 #include "report/watch.h"
 #include "run/live_collect.h"

@@ -35,6 +35,7 @@
 #include "live/membership.h"
 #include "live/peer_log.h"
 #include "live/run_clock.h"
+#include "live/run_end.h"
 #include "live/runtime_observer.h"
 #include "live/runtime_records.h"
 #include "live/sending.h"
@@ -94,14 +95,6 @@ struct RuntimeOptions {
   double began_at = 0;
   // What it may leave undone and still be called finished.
   Effort::Limits effort{};
-};
-
-enum class RunEnd {
-  kFinished,
-  kStopped,    // As it was asked to, before its end.
-  kNotBegun,   // As it was asked to, while it waited for members.
-  kFellShort,  // It came to its end without having done its work; Runtime::shortfall() says why.
-  kRemoved,    // The roster's owner has removed it, before its end.
 };
 
 class Runtime final : private Env {

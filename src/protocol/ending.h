@@ -2,6 +2,7 @@
 // first. Nobody waits for a node that has stopped, so all may end at once or each when it is done.
 #pragma once
 
+#include "base/spec.h"
 #include "node/node.h"
 
 namespace tessera {
@@ -20,5 +21,10 @@ struct Ending {
     return true;
   }
 };
+
+inline constexpr double kRoundsMax = 100'000'000;
+// By the options `rounds` and `until`; without either after 67 s, 90 rounds of DivShare's setting.
+// Throws std::invalid_argument.
+Ending read_ending(Options& options);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "protocol/broadcast.h"
+#include "protocol/ending.h"
 #include "protocol/meetings.h"
 #include "protocol/pairs.h"
 #include "protocol/pings.h"
@@ -15,8 +16,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr double kRoundsMax = 100'000'000;
 
 PreparedProtocol make_rounds(const std::shared_ptr<const Meetings>& meetings,
                              RoundsOptions options) {
@@ -51,25 +50,6 @@ std::uint32_t read_fanout(Options& options, const ProtocolContext& context, int 
                    fmt::format("{} peers cannot be picked among {} others: lower it or add nodes",
                                fanout, context.nodes - 1));
   return fanout;
-}
-
-// Asynchronous runs end at a moment; the fallback is 90 rounds of the second paper's setting.
-Ending read_ending(Options& options) {
-  Ending ending;
-  ending.rounds = static_cast<Round>(options.integer("rounds", 0, between(0, kRoundsMax)));
-  if (options.has("until") || ending.rounds == 0) {
-    const Duration until = options.duration("until", std::chrono::seconds(67));
-    if (until <= Duration::zero()) options.refuse("until", "a run must last a while");
-    ending.until = Instant(until);
-  }
-  return ending;
-}
-
-template <typename Kind, typename Settings>
-PreparedProtocol make_asynchronous(Settings settings) {
-  return {.make = [settings](NodeId) { return std::make_unique<Kind>(settings); },
-          .rounds = settings.ending.rounds,
-          .until = settings.ending.until};
 }
 
 // patience=none waits for ever, which is right where nothing is lost.

@@ -42,6 +42,14 @@ struct PreparedProtocol {
   std::function<std::vector<NodeId>(NodeId node, Round round)> meets{};
 };
 
+// Of an asynchronous protocol whose settings have an `ending` (ending.h); all nodes get them.
+template <typename Kind, typename Settings>
+PreparedProtocol make_asynchronous(Settings settings) {
+  return {.make = [settings](NodeId) { return std::make_unique<Kind>(settings); },
+          .rounds = settings.ending.rounds,
+          .until = settings.ending.until};
+}
+
 struct ProtocolKind {
   std::string_view name{};
   std::string_view usage{};

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "live/link/keys.h"
 #include "live/link/testing.h"
+#include "live/roster.h"
 #include "run/simulated_run.h"
 
 namespace tessera {

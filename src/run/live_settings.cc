@@ -11,6 +11,7 @@
 #include "base/spec.h"
 #include "base/table.h"
 #include "data/partition.h"
+#include "live/link/options.h"
 #include "run/experiment_text.h"
 
 namespace tessera {

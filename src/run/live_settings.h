@@ -17,10 +17,11 @@
 #include <string>
 #include <string_view>
 
-#include "live/link/options.h"
 #include "run/experiment.h"
 
 namespace tessera {
+
+struct TransportOptions;
 
 struct LiveSettings {
   std::string name{};
