@@ -3,7 +3,7 @@
 #
 # The demo: sixteen nodes learn Fashion-MNIST together, sending whole models, a random part of them, what
 # JWINS chooses, and the same in 8 bits; the four runs are put side by side, in the terminal and in an HTML page.
-# --with-torch builds the preset release, which needs LibTorch: GPUs and models of your own by TorchScript. The
+# --with-torch builds the preset release, which needs LibTorch: models of your own by TorchScript. The
 # demo is the same. Safe to run again; what is built is not built twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 // What a model is, as plain data: a list of layers and the list of its parameters. A node's model
 // is one flat vector of floats; every parameter is a row-major piece of it, in the order of
 // PyTorch's state_dict, so that the vector of the same torch.nn module is the same vector. The list
-// is read by the CPU layers (cpu_chain.h) and, in torch/, by the stacked layers and the exporter.
-// None of the models listed here has buffers; what TorchScript modules do with theirs is said in
-// torch/torchscript.h.
+// is read by the CPU layers (cpu_chain.h), by the GPU's (cuda/layer.h) and, in torch/, by the
+// stacked layers and the exporter. None of the models listed here has buffers; what TorchScript
+// modules do with theirs is said in torch/torchscript.h.
 #pragma once
 
 #include <cstddef>
