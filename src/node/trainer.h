@@ -32,7 +32,7 @@ class Trainer {
   virtual Vector initial_model() const = 0;
   // How many parameters each tensor of the model has, in the vector's order; empty: it is one.
   virtual std::vector<std::uint32_t> tensors() const { return {}; }
-  // One job on a live node; every node under way in the simulator.
+  // A cohort is a batch of nodes: one on a live node, all those under way in the simulator.
   virtual void train(std::span<TrainJob> cohort) = 0;
 
   // The same in two steps, for those who have something to do with the first results while the last

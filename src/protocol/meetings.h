@@ -1,5 +1,5 @@
-// Who sends to whom in a round of a synchronous protocol. Every node can answer for every other
-// from the seed alone, so a receiver knows whom to wait for without being told.
+// The schedule: who sends to whom in a round of a synchronous protocol. Every node can answer for
+// every other from the seed alone, so a receiver knows whom to wait for without being told.
 #pragma once
 
 #include <cstdint>

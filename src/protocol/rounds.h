@@ -3,8 +3,8 @@
 // several rounds apart in time. Epidemic Learning (de Vos et al., 2023) differs in whom a node
 // meets and in the weights.
 //
-// With patience, nobody waits for ever. A peer that has not told by the deadline has missed the
-// round: its weight is the node's own, and it is not waited for again before it keeps up
+// With patience (a timeout) no node waits for ever. A peer that has not told by the deadline has
+// missed the round: its weight is the node's own, and it is not waited for again until it keeps up
 // (misses.h). One whose share was refused is not waited for in that round (refused.h). A node that
 // finds that the others have gone on without it, because it was slow, cut off or restarted, skips
 // rounds and joins them in theirs.

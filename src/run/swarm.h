@@ -1,5 +1,5 @@
-// Random small worlds full of trouble, in the manner of TigerBeetle's and FoundationDB's
-// simulators. A seed chooses a topology, a protocol, a sharing, a rule, a codec, a network, a pace
+// Randomized simulation testing, in the manner of TigerBeetle and FoundationDB: small worlds full
+// of trouble. A seed chooses a topology, a protocol, a sharing, a rule, a codec, a network, a pace
 // of computing, sizes and faults, in half of the worlds hostile nodes too. After every event what
 // must always hold is checked, of the honest nodes; then the faults end, but for the hostile, and
 // every honest node must get on with its work. A world that fails is one number to repeat it by:

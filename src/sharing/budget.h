@@ -1,6 +1,6 @@
-// How much of the model a share may carry, drawn anew each round: JWINS's randomized cut-off. A
-// list draws evenly (0.1/0.2/1); each entry may carry its own chance instead (1@0.1/0.095@0.9). A
-// schedule (schedule.h) makes it more or less over the run.
+// How much of the model a share may carry (the compression ratio), drawn anew each round: JWINS's
+// randomized cut-off. A list draws evenly (0.1/0.2/1); each entry may carry its own chance instead
+// (1@0.1/0.095@0.9). A schedule (schedule.h) makes it more or less over the run.
 #pragma once
 
 #include <vector>
