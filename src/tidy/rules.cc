@@ -72,7 +72,8 @@ void check_heavy_includes(const File& file, const Tree&, Report& report) {
   };
   constexpr std::array kOwned = {Owned{"<torch/", "torch"},     Owned{"<ATen/", "torch"},
                                  Owned{"<c10/", "torch"},       Owned{"<zmq", "live/link"},
-                                 Owned{"<sodium", "live/sign"}, Owned{"<mpi.h", "cluster"}};
+                                 Owned{"<sodium", "live/sign"}, Owned{"<mpi.h", "cluster"},
+                                 Owned{"<cuda", "cuda"}};
   if (!file.is_cpp()) return;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
     for (const Owned& owned : kOwned)
@@ -275,8 +276,8 @@ constexpr std::array kRules = {
     Rule{"includes", "a folder includes itself and what its link line names", check_includes},
     Rule{"layers", "a folder's link line names lower layers only", check_link_lines},
     Rule{"owned",
-         "LibTorch is seen by torch/ only, ZeroMQ by live/link/, libsodium by live/sign/, MPI by "
-         "cluster/",
+         "LibTorch is seen by torch/ only, CUDA by cuda/, ZeroMQ by live/link/, libsodium by "
+         "live/sign/, MPI by cluster/",
          check_heavy_includes},
     Rule{"standard", "a file includes what it uses of the standard library", check_standard_names},
     Rule{"own", "a file includes what defines the types of ours it uses", check_own_names},

@@ -71,6 +71,7 @@ std::vector<Sample> bad_samples() {
       {"layers", "src/oddment/CMakeLists.txt", "tessera_folder(oddment USES base)\n"},
       {"owned", "src/learn/a.cc", "#include <torch/torch.h>\n"},
       {"owned", "src/sim/a.cc", "#include <zmq.hpp>\n"},
+      {"owned", "src/run/a.cc", "#include <cuda_runtime_api.h>\n"},
       {"standard", "src/math/a.cc", "std::vector<int> a;\nstd::vector<int> b;\n"},
       {"standard", "src/math/a.h", "#include <string>\nstd::uint32_t f();\n"},
       {"own", "src/math/a.h", pragma + "struct Used {\n  int b = 0;\n};\n"},
@@ -151,6 +152,7 @@ std::vector<Sample> good_samples() {
       {"includes", "src/cli/a.cc", "#include \"codec/wire.h\"\n"},
       {"includes", "src/codec/sub/a.cc", "#include \"math/known.h\"\n"},
       {"owned", "src/torch/a.cc", "#include <torch/torch.h>\n"},
+      {"owned", "src/cuda/emulated/a.cc", "#include <cuda_fp16.h>\n"},
       {"clock", "src/live/a.cc",
        "auto t = std::chrono::steady_"
        "clock::now();\n"},
