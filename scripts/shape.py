@@ -5,7 +5,8 @@
 
 Functions are found by their braces: a block that follows a parameter list at the level of a namespace or class.
 A function's length is its lines from the signature to the closing brace; lambdas belong to the function around
-them. A class's members are its data, not its functions.
+them. A class's members are its data, not its functions. A struct that hides none of
+them (hidden ones end in _) is a record: options, a row, a report.
 """
 import pathlib
 import re
@@ -35,7 +36,7 @@ def head_of(text, brace):
 class Shape:
     def __init__(self):
         self.functions = []  # (lines, where)
-        self.classes = []  # (members, functions, where)
+        self.classes, self.records = [], []  # (members, functions, where)
         self.files = []
 
     def read(self, path):
@@ -54,7 +55,9 @@ class Shape:
                     lines = raw.count("\n", start, place) + 1
                     self.functions.append((lines, where))
                 elif kind == "class":
-                    self.classes.append(self.members(text[start:place + 1], head, where))
+                    body = text[start:place + 1]
+                    hides = re.search(r"\bclass\b", head) or re.search(r"\w_\b", body)
+                    (self.classes if hides else self.records).append(self.members(body, head, where))
 
     @staticmethod
     def kind(head, stack):
@@ -106,6 +109,9 @@ def main():
     print(f"{len(sizes)} files: median {at(sizes, .5)}, p90 {at(sizes, .9)}, longest {sizes[-1]} lines")
     print("\nwidest classes (members, functions):")
     for data, functions, where in sorted(shape.classes, reverse=True)[:12]:
+        print(f"{data:5d} {functions:4d}  {where}")
+    print("\nwidest records (members, functions):")
+    for data, functions, where in sorted(shape.records, reverse=True)[:8]:
         print(f"{data:5d} {functions:4d}  {where}")
     print("\nlongest functions:")
     for lines, where in sorted(shape.functions, reverse=True)[:8]:
