@@ -16,7 +16,7 @@ constexpr PartitionKind kPartitions[] = {
     {"iid", "iid", "shuffled and dealt evenly: every node sees every class", read_iid},
     {"shards", "shards:per_node=2",
      "per node a few windows of the label-sorted training set (JWINS, DivShare)", read_shards},
-    {"dirichlet", "dirichlet:alpha=0.1,least=1,group=0,even=no",
+    {"dirichlet", "dirichlet:alpha=0.1,samples_min=1,group=0,even=no",
      "each class divided by random shares; a smaller alpha is more uneven", read_dirichlet},
     {"users", "users:test=all", "whole users or writers, shuffled, in equal numbers", read_users},
     {"consecutive", "consecutive:test=own",

@@ -20,9 +20,9 @@ constexpr double kClosed = -std::numeric_limits<double>::infinity();
 
 struct DirichletOptions {
   double alpha = 0.1;
-  std::size_t least = 1;
-  std::uint32_t group = 0;  // How many nodes share out a part of the samples; 0: all of them.
-  bool even = false;        // Whether all lists, put together, are cut again into equal ones.
+  std::size_t samples_min = 1;  // Of each node.
+  std::uint32_t group = 0;      // How many nodes share out a part of the samples; 0: all of them.
+  bool even = false;            // Whether all lists, put together, are cut again into equal ones.
 };
 
 // Shuffled where there is more than one group: each has its nodes' part.
@@ -78,8 +78,8 @@ void deal_class(Indices samples, std::size_t even_part, double alpha, Random ran
 
 // Each class is divided among the nodes by shares drawn from Dirichlet(alpha) (Hsu et al.,
 // "Measuring the effects of non-identical data distribution", 2019), with the balancing of Li et
-// al., "Federated learning on non-IID data silos" (2022). Drawn again until every node has `least`
-// samples.
+// al., "Federated learning on non-IID data silos" (2022). Drawn again until every node has
+// `samples_min` samples.
 std::vector<Indices> deal_group(const std::vector<Indices>& classes, std::size_t even_part,
                                 std::uint32_t nodes, const DirichletOptions& options,
                                 const Random& random) {
@@ -89,17 +89,18 @@ std::vector<Indices> deal_group(const std::vector<Indices>& classes, std::size_t
     for (std::size_t c = 0; c < classes.size(); ++c)
       deal_class(classes[c], even_part, options.alpha, root.fork("class", c), lists);
     const bool enough = std::all_of(lists.begin(), lists.end(), [&](const Indices& own) {
-      return own.size() >= options.least;
+      return own.size() >= options.samples_min;
     });
     if (enough) return lists;
   }
   const std::string who =
       options.group == 0 ? fmt::format("{} nodes", nodes)
                          : fmt::format("the {} nodes of a group (group={})", nodes, options.group);
-  throw std::invalid_argument(fmt::format(
-      "dirichlet: with alpha={} some of {} had fewer than {} samples in each of {} "
-      "draws; use a larger alpha or fewer nodes{}",
-      options.alpha, who, options.least, kTries, options.least > 1 ? ", or a smaller least" : ""));
+  throw std::invalid_argument(
+      fmt::format("dirichlet: with alpha={} some of {} had fewer than {} samples in each of {} "
+                  "draws; use a larger alpha or fewer nodes{}",
+                  options.alpha, who, options.samples_min, kTries,
+                  options.samples_min > 1 ? ", or a smaller samples_min" : ""));
 }
 
 // The lists one after the other, cut into as many whose lengths differ by one at most.
@@ -142,6 +143,15 @@ Partition deal_dirichlet(const LoadedData& data, std::uint32_t nodes,
   return partition;
 }
 
+// `least` was its name in earlier experiments.
+std::size_t read_samples_min(Options& options) {
+  const bool earlier = options.has("least");
+  if (earlier && options.has("samples_min"))
+    options.refuse("least", "samples_min says the same: leave least out");
+  return static_cast<std::size_t>(
+      options.integer(earlier ? "least" : "samples_min", 1, between(1, 1e9)));
+}
+
 }  // namespace
 
 double log_gamma_draw(double shape, Random& random) {
@@ -164,7 +174,7 @@ double log_gamma_draw(double shape, Random& random) {
 Deal read_dirichlet(Options& options) {
   const DirichletOptions read{
       .alpha = options.number("alpha", 0.1, between(1e-6, 1e6)),
-      .least = static_cast<std::size_t>(options.integer("least", 1, between(1, 1e9))),
+      .samples_min = read_samples_min(options),
       .group = static_cast<std::uint32_t>(options.integer("group", 0, between(0, 1e6))),
       .even = options.yes("even", false)};
   return [read](const LoadedData& data, std::uint32_t nodes, const Random& random) {

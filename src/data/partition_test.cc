@@ -188,15 +188,23 @@ TEST(Dirichlet, SmallerAlphaIsMoreUneven) {
 
 TEST(Dirichlet, EveryNodeGetsTheLeastAskedForOrItSaysSo) {
   const LoadedData data = sorted_data(10, 500);
-  for (const Indices& own : deal(data, "dirichlet:alpha=0.3,least=100", 20).train)
+  for (const Indices& own : deal(data, "dirichlet:alpha=0.3,samples_min=100", 20).train)
     EXPECT_GE(own.size(), 100u);
-  EXPECT_EQ(why_not(data, "dirichlet:alpha=0.1,least=260", 20),
+  EXPECT_EQ(why_not(data, "dirichlet:alpha=0.1,samples_min=260", 20),
             "dirichlet: with alpha=0.1 some of 20 nodes had fewer than 260 samples in each of 100 "
-            "draws; use a larger alpha or fewer nodes, or a smaller least");
+            "draws; use a larger alpha or fewer nodes, or a smaller samples_min");
   EXPECT_EQ(
-      why_not(data, "dirichlet:alpha=0.1,least=260,group=10", 20),
+      why_not(data, "dirichlet:alpha=0.1,samples_min=260,group=10", 20),
       "dirichlet: with alpha=0.1 some of the 10 nodes of a group (group=10) had fewer than 260 "
-      "samples in each of 100 draws; use a larger alpha or fewer nodes, or a smaller least");
+      "samples in each of 100 draws; use a larger alpha or fewer nodes, or a smaller samples_min");
+}
+
+TEST(Dirichlet, TheNameThatSamplesMinHadIsReadToo) {
+  const LoadedData data = sorted_data(10, 500);
+  EXPECT_EQ(deal(data, "dirichlet:alpha=0.3,least=100", 20).train,
+            deal(data, "dirichlet:alpha=0.3,samples_min=100", 20).train);
+  EXPECT_EQ(why_not(data, "dirichlet:least=1,samples_min=1", 20),
+            "dirichlet: least: samples_min says the same: leave least out");
 }
 
 std::set<std::uint32_t> classes_in(const Indices& own, std::uint32_t each) {
@@ -242,7 +250,7 @@ TEST(Dirichlet, ByHandGroupsShareOutTheirHalves) {
 // Cut evenly that is 4, 3, 3, 3, 3, and node 0 has nothing but its group's.
 TEST(Dirichlet, ByHandEvenListsAreCutFromTheJoinedOnes) {
   const LoadedData data = sorted_data(4, 4);
-  const std::string spec = "dirichlet:alpha=1,group=2,least=1";
+  const std::string spec = "dirichlet:alpha=1,group=2,samples_min=1";
   const Partition uncut = deal(data, spec, 5), even = deal(data, spec + ",even=yes", 5);
   EXPECT_EQ(uncut.train[0].size() + uncut.train[1].size(), 6u);
   EXPECT_EQ(uncut.train[2].size() + uncut.train[3].size(), 6u);
@@ -264,7 +272,8 @@ TEST(Dirichlet, ByHandEvenListsAreCutFromTheJoinedOnes) {
 TEST(Dirichlet, SixteenNodesInGroupsOfTenHaveEvenParts) {
   const LoadedData data = sorted_data(10, 5000);
   for (const char* alpha : {"1", "0.1", "0.01"}) {
-    const std::string spec = fmt::format("dirichlet:alpha={},least=1562,group=10,even=yes", alpha);
+    const std::string spec =
+        fmt::format("dirichlet:alpha={},samples_min=1562,group=10,even=yes", alpha);
     for (const Indices& own : deal(data, spec, 16).train) EXPECT_EQ(own.size(), 3125u);
   }
 }
