@@ -37,7 +37,7 @@ class Peer {
   }
   std::uint64_t version() const { return membership.roster().version(); }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals all = transport->refusals();
+    const WordCounts all = transport->refusals();
     const auto found = all.find(word);
     return found == all.end() ? 0 : found->second;
   }

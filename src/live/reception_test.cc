@@ -62,7 +62,7 @@ class ReceptionTest : public testing::Test {
     return *read_knockers(folder_);
   }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals all = transport_->refusals();
+    const WordCounts all = transport_->refusals();
     const auto found = all.find(word);
     return found == all.end() ? 0 : found->second;
   }

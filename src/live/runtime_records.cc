@@ -35,7 +35,7 @@ bool RuntimeRecords::tick_due(Instant now) const {
   return now - ticked_at_ >= kTick;
 }
 
-void RuntimeRecords::tick(Instant now, const Refusals& of_links) {
+void RuntimeRecords::tick(Instant now, const WordCounts& of_links) {
   ticked_at_ = now;
   observer_.on_tick();
   tell_of_link_refusals(of_links);
@@ -81,7 +81,7 @@ void RuntimeRecords::tell_of_refusals(const Node& node) {
 }
 
 // Connections and frames, whose words docs/live_format.md explains.
-void RuntimeRecords::tell_of_link_refusals(const Refusals& refusals) {
+void RuntimeRecords::tell_of_link_refusals(const WordCounts& refusals) {
   for (const auto& [reason, count] : refusals)
     if (is_worth_telling(count, turned_away_[reason]))
       observer_.say(LogLevel::kWarning,

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/archive.h"
+#include "base/word_counts.h"
 #include "live/back_off.h"
 #include "live/link/peer_state.h"
 #include "live/runtime_observer.h"
@@ -36,7 +37,7 @@ class RuntimeRecords {
   void begin(Instant now, Round rounds_done);
   // A tick is due a few times a second. Link refusals come from the transport.
   bool tick_due(Instant now) const;
-  void tick(Instant now, const Refusals& of_links);
+  void tick(Instant now, const WordCounts& of_links);
 
   // Tells observers of a round completed since the last call. The round to evaluate now, when one
   // is due. Throws Divergence when training has diverged.
@@ -64,16 +65,16 @@ class RuntimeRecords {
  private:
   void tell_of_notes(const Node& node);
   void tell_of_refusals(const Node& node);
-  void tell_of_link_refusals(const Refusals& refusals);
+  void tell_of_link_refusals(const WordCounts& refusals);
 
   NodeId id_;
   RuntimeObserver& observer_;
   Schedule schedule_;
   Instant ticked_at_{};
   Round seen_ = 0;                // Rounds done, as observers know it.
-  Node::Counts noted_;            // The node's notes, as observers know them.
+  WordCounts noted_;              // The node's notes, as observers know them.
   Node::CountsBySender doubted_;  // Its refusals that are not ordinary, likewise.
-  Refusals turned_away_;          // Of links, likewise.
+  WordCounts turned_away_;        // Of links, likewise.
   Instant progress_at_{};         // When a line of progress was last due.
   std::int64_t periods_ = 0;      // Of evaluation by time, begun so far.
   std::deque<Owed> owed_;

@@ -131,7 +131,7 @@ TEST(RuntimeRecords, WhatIsRefusedAtThePortIsToldEachTimeThereIsTwiceAsMuch) {
   RuntimeRecords records(0, noted, {});
   records.begin(at(0s), 0);
   for (std::uint64_t count = 0; count <= 1000; ++count)
-    records.tick(at(0s), count == 0 ? Refusals{} : Refusals{{"unknown-key", count}});
+    records.tick(at(0s), count == 0 ? WordCounts{} : WordCounts{{"unknown-key", count}});
   ASSERT_EQ(noted.lines.size(), 10u);
   EXPECT_EQ(noted.lines[0], "warning refused at the port: unknown-key, 1 so far");
   EXPECT_EQ(noted.lines[9], "warning refused at the port: unknown-key, 512 so far");

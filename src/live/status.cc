@@ -59,7 +59,7 @@ Totals totals_of(const NodeStatus& status) {
   return totals;
 }
 
-std::string counts_text(std::string_view what, const Refusals& counts) {
+std::string counts_text(std::string_view what, const WordCounts& counts) {
   if (counts.empty()) return {};
   std::string line = fmt::format("{:<10}", what);
   for (const auto& [word, count] : counts) line += fmt::format("{} {}  ", word, count);

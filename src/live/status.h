@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/word_counts.h"
 #include "live/link/peer_state.h"
 #include "node/node.h"
 #include "node/traffic.h"
@@ -25,7 +26,7 @@ struct LearningStatus {
 
 // What the transport knows, when it was asked.
 struct LinksStatus {
-  Refusals refusals{};  // Of bytes and connections.
+  WordCounts refusals{};  // Of bytes and connections: link.h and zeromq.h list them.
   std::vector<PeerState> peers{};
   Instant asked_at{};  // By the transport's clock, which last_heard is told by.
 };
@@ -59,9 +60,9 @@ struct NodeStatus {
   Traffic sent{};                  // What was handed to the transport and not taken back.
   std::uint64_t checkpoints = 0;   // Written by this process.
   std::uint64_t adoptions = 0;     // Models taken over from a peer, as a newcomer.
-  Refusals refusals{};             // Of messages, by the node.
+  WordCounts refusals{};           // Of messages, by the node.
   Node::CountsBySender refused{};  // The same, with whose messages they were.
-  Refusals notes{};                // Other things the protocol counted.
+  WordCounts notes{};              // Other things the protocol counted.
   LinksStatus links{};
   StatusOrigin origin{};
 };

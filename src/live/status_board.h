@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/word_counts.h"
 #include "live/runtime_observer.h"
 #include "live/status.h"
 
@@ -32,7 +33,7 @@ class StatusBoard {
   static constexpr Duration kAgeMax = std::chrono::milliseconds(50);
 
   Instant posted_at_{};
-  Refusals refusals_;
+  WordCounts refusals_;
   struct Beginning {
     Instant at{};
     Round round = 0;

@@ -14,7 +14,7 @@ TEST(StatusBoard, ShowsWhatWasPostedLast) {
   board.post(at_ms(0), {.name = "n00", .round = 3});
   board.post(at_ms(1), {.name = "n00", .round = 4, .refusals = {{"late", 2}}});
   EXPECT_EQ(board.read().round, 4u);
-  EXPECT_EQ(board.read().refusals, (Refusals{{"late", 2}}));
+  EXPECT_EQ(board.read().refusals, (WordCounts{{"late", 2}}));
 }
 
 TEST(StatusBoard, IsOldAfterATwentiethOfASecond) {
@@ -78,9 +78,9 @@ TEST(StatusBoard, AddsTheRefusalsOfTheProcess) {
   board.count_refusal("offer");
   board.count_refusal("late");
   board.post(at_ms(0), {.refusals = {{"late", 2}}});
-  EXPECT_EQ(board.read().refusals, (Refusals{{"late", 3}, {"offer", 1}}));
+  EXPECT_EQ(board.read().refusals, (WordCounts{{"late", 3}, {"offer", 1}}));
   board.post(at_ms(1), {.refusals = {{"late", 5}}});
-  EXPECT_EQ(board.read().refusals, (Refusals{{"late", 6}, {"offer", 1}}));
+  EXPECT_EQ(board.read().refusals, (WordCounts{{"late", 6}, {"offer", 1}}));
 }
 
 }  // namespace

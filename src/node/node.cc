@@ -190,8 +190,8 @@ void Node::refuse(NodeId from, std::string_view reason) {
   ++refusals_[std::string(reason)][from];
 }
 
-Node::Counts Node::refusals() const {
-  Counts counts;
+WordCounts Node::refusals() const {
+  WordCounts counts;
   for (const auto& [reason, senders] : refusals_)
     for (const auto& [from, count] : senders) counts[reason] += count;
   return counts;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/word_counts.h"
 #include "codec/wire.h"
 #include "node/env.h"
 #include "node/local_model.h"
@@ -75,9 +76,8 @@ class Node {
   float last_loss() const { return model_.last_loss(); }
   // Messages turned away, by the reason's one word, and other things worth counting (a peer that
   // missed a round, ...), likewise.
-  using Counts = std::map<std::string, std::uint64_t, std::less<>>;
-  Counts refusals() const;
-  const Counts& notes() const { return notes_; }
+  WordCounts refusals() const;
+  const WordCounts& notes() const { return notes_; }
   // The refusals again: by the reason's word, how many of whose messages.
   using CountsBySender = std::map<std::string, std::map<NodeId, std::uint64_t>, std::less<>>;
   const CountsBySender& refusals_by_sender() const { return refusals_; }
@@ -159,7 +159,7 @@ class Node {
   std::uint64_t packed_ = 0;  // Packs so far: they name the fork each one draws from.
   std::uint64_t sent_ = 0;    // Encoded shares so far, likewise.
   CountsBySender refusals_;
-  Counts notes_;
+  WordCounts notes_;
 };
 
 }  // namespace tessera

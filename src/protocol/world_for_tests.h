@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/word_counts.h"
 #include "node/node.h"
 #include "protocol/protocols.h"
 #include "run/plan.h"
@@ -96,7 +97,7 @@ struct OneNode {
     world.time = time;
     starts();
   }
-  static std::uint64_t count(const Node::Counts& counts, std::string_view word) {
+  static std::uint64_t count(const WordCounts& counts, std::string_view word) {
     const auto found = counts.find(word);
     return found == counts.end() ? 0 : found->second;
   }

@@ -46,8 +46,8 @@ class Fields {
   std::uint32_t small(const char* key) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(count(key), 0xffff'fffe));
   }
-  Refusals counts(const char* key) const {
-    Refusals counts;
+  WordCounts counts(const char* key) const {
+    WordCounts counts;
     const Json* const found = find(key);
     if (found == nullptr || !found->is_object()) return counts;
     for (const auto& [word, value] : found->items())

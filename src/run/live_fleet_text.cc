@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t sum_of(const Refusals& refusals) {
+std::uint64_t sum_of(const WordCounts& refusals) {
   std::uint64_t sum = 0;
   for (const auto& [reason, count] : refusals) sum += count;
   return sum;

@@ -214,7 +214,7 @@ TEST_F(LiveRecordsTest, OfAnOwnersRosterOnlyANewerSignedOneIsUsed) {
   write(first);
   EXPECT_NE(look().find("it is version 1, and this node has 2"), std::string::npos);
   EXPECT_EQ(membership_->roster().find("bob")->address, "10.0.0.9:5555");
-  const Refusals refusals = transport_->refusals();
+  const WordCounts refusals = transport_->refusals();
   EXPECT_EQ(refusals.at("roster-owner"), 1u);
   EXPECT_EQ(refusals.at("roster-unsigned"), 1u);
   EXPECT_EQ(refusals.at("roster-old"), 1u);

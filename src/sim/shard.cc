@@ -69,9 +69,9 @@ std::uint64_t Shard::model_digest() const {
   return digest;
 }
 
-Node::Counts Shard::refusals() const {
+WordCounts Shard::refusals() const {
   struct Mine {
-    Node::Counts counts{};
+    WordCounts counts{};
     void fields(Archive& archive) { archive(counts); }
   } mine;
   for (const auto& node : nodes_)
@@ -80,7 +80,7 @@ Node::Counts Shard::refusals() const {
   if (blocks_.alone()) return mine.counts;
   Bytes told;
   save_fields(mine, told);
-  Node::Counts all;
+  WordCounts all;
   for (const Bytes& heard : blocks_.gather(told)) {
     ByteReader in(heard);
     CHECK(load_fields(mine, in).ok());

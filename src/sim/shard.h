@@ -18,6 +18,7 @@
 #include "base/archive.h"
 #include "base/prefetch.h"
 #include "base/threads.h"
+#include "base/word_counts.h"
 #include "node/node.h"
 #include "sim/blocks.h"
 #include "sim/effects.h"
@@ -53,7 +54,7 @@ class Shard {
   // Of all nodes, and asked by all ranks together.
   Vector model_of_any(NodeId id) const;
   std::string waiting_for(NodeId id) const;
-  Node::Counts refusals() const;
+  WordCounts refusals() const;
   std::uint64_t model_digest() const;  // Of the models in the order of ids.
 
   // Hands out the events: each node's in their order, different nodes' in parallel. A Trained

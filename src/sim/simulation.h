@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "base/word_counts.h"
 #include "node/node.h"
 #include "node/traffic.h"
 #include "node/trainer.h"
@@ -89,7 +90,7 @@ class Simulation {
   bool finished() const { return progress_.all_finished(); }
   const NodeProgress& progress() const { return progress_; }
   Round rounds_done() const { return progress_.slowest(); }
-  Node::Counts refusals() const { return shard_.refusals(); }  // Of all nodes.
+  WordCounts refusals() const { return shard_.refusals(); }  // Of all nodes.
   std::uint64_t model_digest() const { return shard_.model_digest(); }
   std::uint64_t crashes() const { return lives_.crashes(); }
   // Why nothing is left to do although nodes have not finished, in words for a person.

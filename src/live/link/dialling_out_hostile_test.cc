@@ -79,7 +79,7 @@ class HostileHost : public testing::TestWithParam<std::string_view> {
     host_->say(encode(Welcome{.session = *host_->session(), .next = 1, .window = 1 << 20}));
   }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals all = target_->refusals();
+    const WordCounts all = target_->refusals();
     const auto found = all.find(word);
     return found == all.end() ? 0 : found->second;
   }

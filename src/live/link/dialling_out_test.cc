@@ -47,7 +47,7 @@ TEST_P(DiallingOutTest, MessagesOfAnyLengthArriveBothWaysWholeAndInOrder) {
   }
   ASSERT_TRUE(nodes_[2]->send(0, random_message(3)));
   expect_message(0, 2, 3);
-  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), Refusals{});
+  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), WordCounts{});
 }
 
 TEST_P(DiallingOutTest, WhatWasSentBeforeItCameWaits) {
@@ -118,7 +118,7 @@ TEST_P(DiallingOutTest, ItsLinksAreKeptWhateverIsWanted) {
   EXPECT_TRUE(nodes_[0]->peer(1).alive());
   EXPECT_TRUE(nodes_[1]->peer(0).alive());
   EXPECT_EQ(nodes_[1]->peer(0).connections, 1u);
-  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), Refusals{});
+  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), WordCounts{});
 }
 
 TEST_P(DiallingOutTest, TwoOfThemHaveNoLinkAndNeitherIsMissed) {

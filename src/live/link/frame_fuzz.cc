@@ -22,7 +22,7 @@ void converse(ByteSpan bytes) {
   options.message_bytes_max = 1000;
   options.held_bytes_extra = 1000;
   options.chunk_bytes_max = 1024;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 7, refusals);
   const auto message = std::make_shared<const Bytes>(3000);
   link.outbox().push(message);

@@ -74,7 +74,7 @@ struct World {
     return ::testing::AssertionFailure() << "nothing came";
   }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals refusals = target->refusals();
+    const WordCounts refusals = target->refusals();
     const auto found = refusals.find(word);
     return found == refusals.end() ? 0 : found->second;
   }
@@ -185,7 +185,7 @@ TEST_P(HostileMember, TruncatedFlippedAndRepeatedFrames) {
   }
   rascal.say_hello(options);  // Whatever the flips did to the session, this one is due an answer.
   EXPECT_TRUE(await([&] {
-    const Refusals refusals = world.target->refusals();
+    const WordCounts refusals = world.target->refusals();
     return std::accumulate(refusals.begin(), refusals.end(), 0ull,
                            [](auto sum, const auto& row) { return sum + row.second; }) > 300;
   }));

@@ -76,7 +76,7 @@ struct Inviting {
     nodes[0]->answer_with([] { return "fine"; });
   }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals refusals = nodes[0]->refusals();
+    const WordCounts refusals = nodes[0]->refusals();
     const auto found = refusals.find(word);
     return found == refusals.end() ? 0 : found->second;
   }

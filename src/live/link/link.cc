@@ -13,7 +13,7 @@ constexpr const char* kBothDialOut = "not linked: it dials out, as we do";
 }  // namespace
 
 Link::Link(Member member, const TransportOptions& options, std::uint64_t session,
-           Refusals& refusals, bool self_dials_out)
+           WordCounts& refusals, bool self_dials_out)
     : member_(std::move(member)),
       self_dials_out_(self_dials_out),
       options_(options),

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/word_counts.h"
 #include "live/link/answers.h"
 #include "live/link/dialer.h"
 #include "live/link/frame.h"
@@ -36,7 +37,7 @@ namespace tessera {
 class Link {
  public:
   // `self_dials_out`: nobody can connect to us.
-  Link(Member member, const TransportOptions& options, std::uint64_t session, Refusals& refusals,
+  Link(Member member, const TransportOptions& options, std::uint64_t session, WordCounts& refusals,
        bool self_dials_out = false);
 
   const Member& member() const { return member_; }
@@ -112,7 +113,7 @@ class Link {
   const bool self_dials_out_;
   const TransportOptions& options_;
   std::uint64_t session_;
-  Refusals& refusals_;
+  WordCounts& refusals_;
   Outbox outbox_;
   Window window_;
   Dialer dialer_;

@@ -340,7 +340,7 @@ TEST(Link, EveryMessageArrivesOnceAndInOrderOverAWireThatBreaks) {
     options.message_bytes_max = 40'000;
     options.held_bytes_extra = 10'000;
     options.queue_bytes_max = 10'000'000;
-    Refusals refusals;
+    WordCounts refusals;
     Link to_b({1, "b", "b:1", ""}, options, 11, refusals);
     Link to_a({0, "a", "a:1", ""}, options, 22, refusals);
     Wire ab{to_b, to_a}, ba{to_a, to_b};
@@ -373,14 +373,14 @@ TEST(Link, EveryMessageArrivesOnceAndInOrderOverAWireThatBreaks) {
       EXPECT_EQ(at_b[i], *sent[i]);
     }
     EXPECT_GT(ab.made, 5);
-    EXPECT_EQ(refusals, Refusals{}) << "seed " << seed;
+    EXPECT_EQ(refusals, WordCounts{}) << "seed " << seed;
   }
 }
 
 // A peer whose heartbeats stop is silent after its deadline, and alive with the next one.
 TEST(Link, SilenceIsNoticedAndForgiven) {
   TransportOptions options;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 11, refusals);
   Instant now{};
   link.on_frame(now, "r", encode(Hello{.session = 5}));
@@ -403,7 +403,7 @@ TEST(Link, SilenceIsNoticedAndForgiven) {
 
 TEST(Link, AttemptsBackOffUpToTheCeiling) {
   TransportOptions options;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 11, refusals);
   Instant now{};
   Duration longest{};
@@ -449,14 +449,14 @@ TEST(Link, EveryBreachIsCountedByName) {
       {"kind", Bytes(30, std::byte{0xFF})},
   };
   for (const auto& [word, bytes] : breaches) {
-    Refusals refusals;
+    WordCounts refusals;
     Link link({1, "b", "b:1", ""}, options, 11, refusals);
     link.on_frame(Instant{}, "other", encode(Heartbeat{}));
-    EXPECT_EQ(refusals, (Refusals{{"no-hello", 1}}));
+    EXPECT_EQ(refusals, (WordCounts{{"no-hello", 1}}));
     refusals.clear();
     link.on_frame(Instant{}, "r", encode(good));
     link.on_frame(Instant{}, "r", bytes);
-    EXPECT_EQ(refusals, (Refusals{{word, 1}}));
+    EXPECT_EQ(refusals, (WordCounts{{word, 1}}));
     EXPECT_EQ(link.state().in.messages, 0u);
     EXPECT_TRUE(link.state().alive());
   }
@@ -464,7 +464,7 @@ TEST(Link, EveryBreachIsCountedByName) {
 
 TEST(Link, AnswersThatMakeNoSenseAreRefused) {
   TransportOptions options;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 11, refusals);
   link.outbox().push(shared(100));
   link.on_answer(Instant{}, encode(Welcome{11, 1, 1000}));  // Before we said hello.
@@ -473,12 +473,12 @@ TEST(Link, AnswersThatMakeNoSenseAreRefused) {
   link.on_answer(Instant{}, encode(Welcome{99, 1, 1000}));   // To another session.
   link.on_answer(Instant{}, encode(Welcome{11, 50, 1000}));  // A chunk that is not ours.
   link.on_answer(Instant{}, encode(Ack{11, 0, 0, 0}));       // Before the welcome.
-  EXPECT_EQ(refusals, (Refusals{{"answer", 4}}));
+  EXPECT_EQ(refusals, (WordCounts{{"answer", 4}}));
   link.on_answer(Instant{}, encode(Welcome{11, 1, 1000}));
   EXPECT_TRUE(link.open());
   link.on_answer(Instant{}, encode(Ack{11, 7, 0, 0}));
   link.on_answer(Instant{}, encode(Heartbeat{}));
-  EXPECT_EQ(refusals, (Refusals{{"answer", 5}, {"direction", 1}}));
+  EXPECT_EQ(refusals, (WordCounts{{"answer", 5}, {"direction", 1}}));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/word_counts.h"
 #include "live/link/link.h"
 
 namespace tessera {
@@ -60,7 +61,7 @@ class Links {
   bool drained() const;  // No peer that is there has anything left to confirm.
 
   void refuse(std::string_view word) { ++refusals_[std::string(word)]; }
-  const Refusals& refusals() const { return refusals_; }
+  const WordCounts& refusals() const { return refusals_; }
 
  private:
   NodeId self_;
@@ -70,7 +71,7 @@ class Links {
   std::optional<std::set<NodeId>> wanted_;  // None: all.
   std::map<NodeId, std::unique_ptr<Link>> links_;
   std::map<NodeId, Link*> awake_;
-  Refusals refusals_;
+  WordCounts refusals_;
   std::set<NodeId> changed_;
   NodeId last_served_ = 0;
 };

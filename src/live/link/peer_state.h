@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -63,8 +61,5 @@ struct PeerState {
   IncomingState in{};
   bool alive() const { return condition == PeerCondition::kAlive; }
 };
-
-// Refusals by the reason's one word. link.h and zeromq.h list them.
-using Refusals = std::map<std::string, std::uint64_t, std::less<>>;
 
 }  // namespace tessera

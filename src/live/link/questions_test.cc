@@ -26,7 +26,7 @@ struct Watched {
     }
   }
   std::uint64_t refused(std::string_view word) const {
-    const Refusals refusals = nodes[0]->refusals();
+    const WordCounts refusals = nodes[0]->refusals();
     const auto found = refusals.find(word);
     return found == refusals.end() ? 0 : found->second;
   }

@@ -52,7 +52,7 @@ TEST_P(RestingTest, ALinkIsMadeForWhatIsSentAndRestsAfterwards) {
   EXPECT_EQ(seen(0, 1).out.messages, 3u);
   EXPECT_EQ(seen(0, 2).out.bytes + seen(0, 2).in.bytes, 0u);
   EXPECT_EQ(seen(1, 2).condition, PeerCondition::kIdle);
-  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), Refusals{});
+  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), WordCounts{});
 }
 
 // Now and then the sender waits for the rest, and now and then it goes on in the middle of it.
@@ -68,7 +68,7 @@ TEST_P(RestingTest, NothingIsLostHoweverOftenALinkRests) {
       EXPECT_TRUE(await_condition(0, 1, PeerCondition::kIdle));
     }
   }
-  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), Refusals{});
+  for (const auto& node : nodes_) EXPECT_EQ(node->refusals(), WordCounts{});
 }
 
 TEST_P(RestingTest, AWantedLinkIsKeptAndOneThatIsNoLongerWantedRests) {

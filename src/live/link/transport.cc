@@ -107,7 +107,7 @@ PeerState Transport::peer(NodeId id) const {
   return link->state();
 }
 
-Refusals Transport::refusals() const {
+WordCounts Transport::refusals() const {
   const Lock lock(mutex_);
   return links_.refusals();
 }

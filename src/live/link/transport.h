@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/word_counts.h"
 #include "live/link/carrier.h"
 #include "live/link/clock.h"
 #include "live/link/knocks.h"
@@ -65,7 +66,7 @@ class Transport final : CarrierEvents {
   std::vector<PeerState> active_peers() const;
   bool has_peer(NodeId id) const;
   PeerState peer(NodeId id) const;
-  Refusals refusals() const;
+  WordCounts refusals() const;
   void count_refusal(std::string_view word);  // Of what came another way than by a link.
 
   // The roster has changed: links to new members are made, those to former ones closed.

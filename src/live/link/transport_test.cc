@@ -40,8 +40,8 @@ TEST_P(TransportTest, MessagesOfAnyLengthArriveWholeAndInOrder) {
     EXPECT_EQ(incoming->from, 0u);
     EXPECT_EQ(incoming->bytes, *random_message(size));
   }
-  EXPECT_EQ(b->refusals(), Refusals{});
-  EXPECT_EQ(a->refusals(), Refusals{});
+  EXPECT_EQ(b->refusals(), WordCounts{});
+  EXPECT_EQ(a->refusals(), WordCounts{});
 }
 
 TEST_P(TransportTest, EveryoneHearsEveryone) {
@@ -147,7 +147,7 @@ TEST_P(TransportTest, APeerThatNeverReadsFillsItsQueueAndNoMore) {
   EXPECT_EQ(a->peer(1).out.turned_away, before + 1);
   EXPECT_LE(b->peer(0).in.held_bytes, 4u << 20);
   EXPECT_LE(a->peer(1).out.queued_bytes, options.queue_bytes_max + message->size() + 64);
-  EXPECT_EQ(b->refusals(), Refusals{});
+  EXPECT_EQ(b->refusals(), WordCounts{});
   // It does not keep others waiting.
   a->send(2, message);
   EXPECT_EQ(await_message(*c)->bytes, *message);
@@ -210,7 +210,7 @@ TEST_P(TransportTest, AnotherRunOrModelIsRefusedOnBothSides) {
   a->send(1, random_message(10));
   b->send(0, random_message(10));
   EXPECT_TRUE(await([&] {
-    const Refusals refusals = a->refusals();
+    const WordCounts refusals = a->refusals();
     return refusals.contains("run") && refusals.contains("dimension") &&
            b->refusals().contains("run");
   }));
@@ -239,7 +239,7 @@ TEST_P(TransportTest, AMemberAddedLateJoinsAndARemovedOneIsShutOut) {
   EXPECT_EQ(a->peers().size(), 1u);
   c->send(0, random_message(6));
   EXPECT_TRUE(await([&] {
-    const Refusals refusals = a->refusals();
+    const WordCounts refusals = a->refusals();
     return refusals.contains("not-a-member") || refusals.contains("unknown-key");
   }));
 }

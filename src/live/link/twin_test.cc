@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 // told, and it is taken back when the later one is heard no more.
 TEST(Link, OfTwoProcessesWithOneKeyTheLaterStaysAndItIsTold) {
   TransportOptions options;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 11, refusals);
   Instant now{};
   const auto hello = [&](std::uint64_t session, std::string_view route) {
@@ -25,7 +25,7 @@ TEST(Link, OfTwoProcessesWithOneKeyTheLaterStaysAndItIsTold) {
   EXPECT_TRUE(link.take_change());
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(std::get<Reject>(hello(5, "first")).reason, RejectReason::kTwin);
-  EXPECT_EQ(refusals, (Refusals{{"twin", 3}}));
+  EXPECT_EQ(refusals, (WordCounts{{"twin", 3}}));
   EXPECT_TRUE(link.take_change());
   link.on_frame(now += 100ms, "again", encode(Heartbeat{}));
   EXPECT_TRUE(link.alive());
@@ -38,7 +38,7 @@ TEST(Link, OfTwoProcessesWithOneKeyTheLaterStaysAndItIsTold) {
 
 TEST(Link, WhoHasATwinIsToldSo) {
   TransportOptions options;
-  Refusals refusals;
+  WordCounts refusals;
   Link link({1, "b", "b:1", ""}, options, 11, refusals);
   link.connect(Instant{});
   link.next_frame(Instant{});
