@@ -20,7 +20,7 @@ Result<AppendFile> AppendFile::open(const std::filesystem::path& path) {
 
 Result<void> AppendFile::append(std::string_view line) {
   const Result<std::uint64_t> before = size();
-  if (!before.ok()) return before.error();
+  if (!before) return before.error();
   const std::string text = std::string(line) + "\n";
   if (write_all(file_.get(), bytes_of(text))) return {};
   const Error error = file_error(path_, "cannot write");

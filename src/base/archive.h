@@ -298,7 +298,7 @@ void Archive::of_node(NodeId node, T&... fields) {
   if (!here || !fine()) return;
   Archive own(in);
   own(fields...);
-  if (const Result<void> read = own.ok(); !read.ok()) return refuse(read.error().message);
+  if (const Result<void> read = own.ok(); !read) return refuse(read.error().message);
   require(in.left() == 0, "a node's part is longer than it should be");
 }
 

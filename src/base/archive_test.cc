@@ -89,7 +89,7 @@ TEST(Archive, LengthsBeyondWhatIsLeftAllocateNothing) {
     ByteReader in(bytes);
     Archive archive(in);
     archive(field);
-    return field.size() == 0 && !archive.ok().ok();
+    return field.size() == 0 && !archive.ok();
   };
   EXPECT_TRUE(refuses(Vector{}));
   EXPECT_TRUE(refuses(std::string{}));

@@ -94,7 +94,7 @@ Result<fs::path> place_to_write(const fs::path& path) {
                              ": is a pipe or a device, which a file cannot replace; choose another "
                              "name"};
   Result<fs::path> place = end_of_links(path);
-  if (!place.ok()) return place;
+  if (!place) return place;
   const fs::path folder = place->parent_path();
   if (!folder.empty() && fs::status(folder, error).type() == fs::file_type::not_found)
     return Error{"file", fmt::format("{0}: the folder {1} does not exist; make it: mkdir -p {1}",
@@ -126,7 +126,7 @@ bool sync_folder(const fs::path& folder) {
 Result<void> replace_file(const fs::path& path, std::initializer_list<ByteSpan> parts,
                           mode_t mode) {
   const Result<fs::path> place = place_to_write(path);
-  if (!place.ok()) return place.error();
+  if (!place) return place.error();
   const fs::path beside = name_beside(*place);
   const auto failed = [&](const char* what) {
     const Error error = file_error(path, what);

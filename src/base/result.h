@@ -74,7 +74,7 @@ class [[nodiscard]] Result<void> {
 // wrong flag or file of settings is or_throw<std::invalid_argument>.
 template <typename Exception = std::runtime_error, typename T>
 T or_throw(Result<T> result, std::string_view before = {}) {
-  if (!result.ok()) throw Exception(std::string(before) + result.error().message);
+  if (!result) throw Exception(std::string(before) + result.error().message);
   if constexpr (!std::is_void_v<T>) return std::move(result).value();
 }
 

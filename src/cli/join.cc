@@ -160,7 +160,7 @@ int join(const JoinArguments& arguments) {
          .say = [](std::string_view line) { print_err("{}\n", line); },
          .on_experiment = [&](const std::string& text) { check_experiment(text, data->second); },
          .stop = interrupted});
-    if (!joined.ok() && joined.error().kind == "stopped") {
+    if (!joined && joined.error().kind == "stopped") {
       print_err("{}\n", joined.error().message);
       return kInterrupted;
     }

@@ -32,7 +32,7 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
 // The number on a line such as "MemAvailable:   123 kB".
 std::optional<std::uint64_t> line_of(const fs::path& file, std::string_view name) {
   const Result<std::string> text = read_text_file(file, kProcBytesMax);
-  if (!text.ok()) return std::nullopt;
+  if (!text) return std::nullopt;
   for (const std::string_view line : split(*text, '\n'))
     if (line.starts_with(name)) return number_at(line.substr(name.size()));
   return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::uint64_t> left_in_group() {
   const fs::path group = "/sys/fs/cgroup";
   const Result<std::string> most = read_text_file(group / "memory.max", kProcBytesMax);
   const Result<std::string> now = read_text_file(group / "memory.current", kProcBytesMax);
-  if (!most.ok() || !now.ok()) return std::nullopt;
+  if (!most || !now) return std::nullopt;
   const auto limit = number_at(*most), used = number_at(*now);
   if (!limit || !used) return std::nullopt;
   // Files in memory give way to programs.

@@ -27,7 +27,7 @@ struct ReplayArguments {
 int replay_world(std::uint64_t seed) {
   print_out("{}\n", describe(swarm_world(seed)));
   const Result<SwarmStory> story = run_swarm_world(seed);
-  if (!story.ok()) {
+  if (!story) {
     print_err("tessera: world {}: {}\n", seed, story.error().message);
     return 1;
   }
@@ -42,7 +42,7 @@ int replay_worlds(std::uint64_t first, std::uint64_t last) {
   std::uint64_t failed = 0, messages = 0, crashes = 0, hostile = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Result<SwarmStory> story = run_swarm_world(seed);
-    if (!story.ok()) {
+    if (!story) {
       ++failed;
       print_out("world {}: {}\n", seed, story.error().message);
       continue;

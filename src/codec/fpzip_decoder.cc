@@ -267,7 +267,7 @@ Result<void> decode_fpzip(ByteSpan payload, std::span<float> values) {
   Result<void> outcome = read_header(reader, values.size());
   if (outcome.ok()) outcome = read_values(reader, values);
   if (reader.ran_short()) return short_error(payload.size());
-  if (!outcome.ok()) return outcome;
+  if (!outcome) return outcome;
   if (!reader.ends_here()) return Error{"trailing", "fpzip: bytes after the end of the stream"};
   if (!reader.ends_well()) return Error{"values", "fpzip: not the end an encoder writes"};
   return {};

@@ -25,7 +25,7 @@ T get_at(const Bytes& message, std::size_t offset) {
 // A message accepted once must survive being sent on.
 void decode_and_check(const Bytes& message) {
   const auto decoded = decode(message);
-  if (!decoded.ok()) return;
+  if (!decoded) return;
   const Share& share = decoded->share;
   CHECK(share.values.size() <= share.dimension);
   const Encoded again =

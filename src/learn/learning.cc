@@ -163,7 +163,7 @@ std::vector<Exporter*> chosen_exporters(const Learning& learning, std::string_vi
 void export_models(const Learning& learning, std::span<const std::span<const float>> models,
                    const std::filesystem::path& folder, std::string_view formats) {
   for (Exporter* const exporter : chosen_exporters(learning, formats))
-    if (const auto saved = export_models(*exporter, models, folder); !saved.ok())
+    if (const auto saved = export_models(*exporter, models, folder); !saved)
       throw std::runtime_error("--export: " + saved.error().message);
 }
 

@@ -150,7 +150,7 @@ void EventLogWriter::round(Instant at, Round round, std::span<const float> model
 
 Result<EventLogReader> EventLogReader::open(const std::filesystem::path& path) {
   Result<Bytes> file = read_file(path);
-  if (!file.ok()) return file.error();
+  if (!file) return file.error();
   EventLogReader reader;
   reader.file_ = std::move(file).value();
   const std::optional<ByteSpan> record = reader.next_record();

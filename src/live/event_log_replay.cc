@@ -105,7 +105,7 @@ Result<Replay> replay(EventLogReader& log,
                       Trainer& trainer) {
   ReplayedWorld world(make_node, trainer, log.header().id);
   if (!log.header().state.empty())
-    if (auto restored = world.restore(log.header().state); !restored.ok()) return restored.error();
+    if (auto restored = world.restore(log.header().state); !restored) return restored.error();
   Replay replay;
   while (std::optional<LoggedEvent> logged = log.next()) {
     world.take(logged->at, replay, *logged);

@@ -75,7 +75,7 @@ Result<Invitation> parse_token(std::string_view token) {
   if (!token.starts_with(kBegins) || token.size() > kTokenMax)
     return not_a_token(fmt::format("does not begin with {}, or is too long", kBegins));
   const Result<Bytes> bytes = from_base64(token.substr(kBegins.size()));
-  if (!bytes.ok()) return not_a_token("was cut short or mistyped");
+  if (!bytes) return not_a_token("was cut short or mistyped");
   constexpr std::size_t kSum = sizeof(std::uint32_t);
   if (bytes->size() < kSum) return not_a_token("was cut short or mistyped");
   const ByteSpan said = ByteSpan(*bytes).first(bytes->size() - kSum);

@@ -15,7 +15,7 @@ namespace {
 
 void check_token(const std::string& token) {
   const Result<Invitation> invitation = parse_token(token);
-  if (!invitation.ok()) return;
+  if (!invitation) return;
   const Result<Invitation> again = parse_token(to_token(*invitation));
   CHECK(again.ok());
   CHECK(*again == *invitation);

@@ -65,7 +65,7 @@ void Reception::read_invitations() {
   if (changed == read_at_) return;
   read_at_ = changed;
   Result<std::vector<Guest>> guests = read_guests(parts_.folder);
-  if (!guests.ok()) {
+  if (!guests) {
     lines_.push_back(fmt::format("invitations stay as they were: {}", guests.error().message));
     return;
   }
@@ -90,7 +90,7 @@ void Reception::set_guests() {
 // Without the lock: the transport's thread answers knocks, and must not wait for the disk.
 void Reception::write_knocks(std::string_view text) {
   const Result<void> written = write_private_file(parts_.folder / kKnocksFile, {bytes_of(text)});
-  const bool failed_before = std::exchange(write_failed_, !written.ok());
+  const bool failed_before = std::exchange(write_failed_, !written);
   if (written.ok()) return;
   if (!failed_before)
     parts_.say(LogLevel::kWarning, fmt::format("who knocks is not written, and tried again: {}",
@@ -135,7 +135,7 @@ KnockAnswer Reception::answer(std::string_view guest_key, ByteSpan frame) {
                                   [&](const Guest& each) { return each.key == guest_key; });
   if (guest == guests_.end()) return {.standing = KnockStanding::kWrong};
   const Result<Knock> knock = decode_knock(frame);
-  if (!knock.ok() || !knock_fault(*knock).empty()) {
+  if (!knock || !knock_fault(*knock).empty()) {
     parts_.transport->count_refusal("knock");
     return {.standing = KnockStanding::kWrong};
   }

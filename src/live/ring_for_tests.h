@@ -187,7 +187,7 @@ inline std::uint64_t await_question(Transport& peer) {
     const std::optional<Incoming> incoming = await_message(peer);
     if (!incoming) break;
     const Result<Control> control = decode_control(incoming->bytes, kDimension);
-    if (!is_control(incoming->bytes) || !control.ok()) continue;
+    if (!is_control(incoming->bytes) || !control) continue;
     if (const auto* request = std::get_if<ModelRequest>(&*control)) return request->nonce;
   }
   ADD_FAILURE() << "nothing was asked";

@@ -56,7 +56,7 @@ void Runtime::save_the_end() {
 
 Result<void> Runtime::restore(ByteSpan state) {
   ByteReader in(state);
-  if (Result<void> loaded = load_fields(*this, in); !loaded.ok()) return loaded;
+  if (Result<void> loaded = load_fields(*this, in); !loaded) return loaded;
   if (in.left() > 0) return Error{"checkpoint", "a saved live node is followed by something else"};
   restored_ = true;
   return {};

@@ -7,7 +7,7 @@ namespace {
 
 Result<ReadMessage> read_all(ByteSpan bytes) {
   Result<Message> decoded = decode(bytes);
-  if (!decoded.ok()) return decoded.error();
+  if (!decoded) return decoded.error();
   const double norm = norm_of(decoded->share.values);
   return ReadMessage{std::make_shared<const Message>(*std::move(decoded)), norm};
 }

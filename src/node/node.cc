@@ -69,7 +69,7 @@ void Node::on(Trained trained) {
 void Node::on(Arrived arrived) {
   const NodeId from = arrived.from;
   const Result<ReadMessage>& read = arrived.payload.letter->read();
-  if (!read.ok()) return refuse(from, read.error().kind);
+  if (!read) return refuse(from, read.error().kind);
   const Message& message = *read->message;
   const bool second = merge_ && message.envelope.run == merge_->voice.run;
   const Voice& voice = second ? merge_->voice : first_;
@@ -217,7 +217,7 @@ void Node::fields(Archive& archive) {
     archive(merge_->under_way, merge_->last, merge_->merged);
     merge_->voice.protocol->fields(archive);
   }
-  if (!archive.loading() || !archive.ok().ok()) return;
+  if (!archive.loading() || !archive.ok()) return;
   archive.require(admits_what_is_kept(), "a saved share is not for this model");
   archive.require(!merge_ || merge_->under_way != merge_->voice.protocol->waiting_for().empty(),
                   "a saved merge is under way and is not");

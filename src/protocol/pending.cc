@@ -63,7 +63,7 @@ void Pending::fields(Archive& archive) {
   const bool distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
   const bool match = ages_.size() == keys_.size() && shares_.size() == keys_.size();
   archive.require(match && distinct, "saved shares and their senders do not match");
-  if (!archive.ok().ok()) clear();
+  if (!archive.ok()) clear();
 }
 
 std::vector<const Share*> Pending::shares() const {

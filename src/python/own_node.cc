@@ -26,7 +26,7 @@ SharePointer load_share(std::string_view saved) {
   if (!restored) throw std::invalid_argument("a share is read back in set_state() alone");
   auto share = std::make_shared<OwnShare>();
   ByteReader in(bytes_in(saved));
-  if (const Result<void> loaded = load_fields(*share, in); !loaded.ok() || in.left() > 0)
+  if (const Result<void> loaded = load_fields(*share, in); !loaded || in.left() > 0)
     throw std::invalid_argument("these are not the bytes of a share");
   share->heard = true;
   restored->push_back(share);

@@ -58,7 +58,7 @@ class OwnProtocol final : public Protocol {
     std::string state;
     if (!archive.loading()) state = own_.attr("state")().cast<std::string>();
     archive(state);
-    if (!archive.loading() || !archive.ok().ok()) return;
+    if (!archive.loading() || !archive.ok()) return;
     restored_.clear();
     shares_being_restored() = &restored_;
     try {

@@ -80,7 +80,7 @@ class PythonRun {
     const py::gil_scoped_release without_gil;
     ByteReader in(bytes_in(state));
     const Result<void> loaded = load_fields(*run_, in);
-    if (!loaded.ok()) throw std::runtime_error("cannot resume: " + loaded.error().message);
+    if (!loaded) throw std::runtime_error("cannot resume: " + loaded.error().message);
   }
 
   bool about_to_end() const { return run_->about_to_end(); }

@@ -80,7 +80,7 @@ class PythonSharing {
 
   void set_state(std::string_view state) {
     ByteReader in(bytes_in(state));
-    if (const Result<void> loaded = load_fields(*sharing_, in); !loaded.ok() || in.left() > 0)
+    if (const Result<void> loaded = load_fields(*sharing_, in); !loaded || in.left() > 0)
       throw std::invalid_argument("state: it is not of a sharing like this one");
   }
 
@@ -95,10 +95,10 @@ class PythonSharing {
   // Bytes from a peer: refused by name, never believed.
   HeardShare admitted(const std::string& bytes) const {
     Result<Message> message = decode(bytes_in(bytes));
-    if (!message.ok()) throw std::invalid_argument("message: " + message.error().message);
+    if (!message) throw std::invalid_argument("message: " + message.error().message);
     Result<HeardShare> share =
         sharing_->admit(std::make_shared<const Share>(std::move(message->share)));
-    if (!share.ok()) throw std::invalid_argument("message: " + share.error().message);
+    if (!share) throw std::invalid_argument("message: " + share.error().message);
     return *std::move(share);
   }
 

@@ -80,7 +80,7 @@ MetricsTable read_metrics(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return table;
   const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) {
+  if (!text) {
     table.note = text.error().message;
     return table;
   }

@@ -143,15 +143,15 @@ std::optional<RunFolder::Restored> RunFolder::read_checkpoint() {
     const Result<Bytes> file = read_file(path);
     Result<Checkpoint> checkpoint =
         file.ok() ? parse_checkpoint(*file, config_hash_) : Result<Checkpoint>(file.error());
-    if (!checkpoint.ok() && checkpoint.error().kind == "config")
+    if (!checkpoint && checkpoint.error().kind == "config")
       checkpoint = parse_checkpoint(*file, former_hash_);
     // It is whole: to begin anew in silence would throw a run away.
-    if (!checkpoint.ok() && checkpoint.error().kind == "version")
+    if (!checkpoint && checkpoint.error().kind == "version")
       throw std::runtime_error(fmt::format(
           "cannot resume: {}: {}; continue with that one, or begin anew with --overwrite or in "
           "another folder",
           path.string(), checkpoint.error().message));
-    if (!checkpoint.ok()) {
+    if (!checkpoint) {
       restored.notes.push_back(
           fmt::format("passed over {}: {}", path.string(), checkpoint.error().message));
       continue;

@@ -33,7 +33,7 @@ void RunLog::Latest::fields(Archive& archive, const Measured& measured) {
   archive(nodes, row.network, row.merged, figures);
   archive.require(nodes.empty() || nodes.size() == measured.all,
                   "the last row is of another number of nodes");
-  if (!archive.loading() || !archive.ok().ok() || nodes.empty()) return;
+  if (!archive.loading() || !archive.ok() || nodes.empty()) return;
   const MetricsRow read = row;
   row = measured.row(nodes);
   row.network = read.network;

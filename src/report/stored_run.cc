@@ -46,7 +46,7 @@ std::map<std::string, double> numbers_of(const Json& json) {
 // The last whole line of a file that may be growing while we read it.
 std::string last_line(const fs::path& path) {
   const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return {};
+  if (!text) return {};
   const std::size_t end = text->rfind('\n');
   if (end == text->npos || end == 0) return {};
   const std::size_t before = text->rfind('\n', end - 1);
@@ -84,7 +84,7 @@ bool holds_run(const fs::path& folder) {
 
 Result<StoredSeed> read_seed(const fs::path& folder, StoredRun& run) {
   const Result<std::string> config = read_text_file(folder / "config.toml");
-  if (!config.ok()) return config.error();
+  if (!config) return config.error();
   if (run.config.empty()) run.config = parse_config(*config);
   StoredSeed seed{.folder = folder};
   for (const auto& [key, value] : parse_config(*config))
@@ -97,7 +97,7 @@ Result<StoredSeed> read_seed(const fs::path& folder, StoredRun& run) {
     return seed;
   }
   const Result<std::string> text = read_text_file(folder / "summary.json");
-  if (!text.ok()) return text.error();
+  if (!text) return text.error();
   const Json summary = is_too_deep(*text) ? Json(nullptr) : Json::parse(*text, nullptr, false);
   if (!summary.is_object())
     return Error{"json", (folder / "summary.json").string() + ": not a run's summary"};
@@ -177,7 +177,7 @@ Result<StoredRun> read_run(const fs::path& folder) {
     return Error{"run", folder.string() + ": not a run's folder (it has no config.toml)"};
   for (const fs::path& one : folders) {
     const Result<StoredSeed> seed = read_seed(one, run);
-    if (!seed.ok()) return seed.error();
+    if (!seed) return seed.error();
     run.seeds.push_back(*seed);
   }
   if (run.command.empty()) run.command = command_from_config(run);

@@ -36,7 +36,7 @@ std::vector<NodeRow> rows_of(const fs::path& folder) {
   std::istringstream lines(or_throw(read_text_file(path)));
   for (std::string line; std::getline(lines, line);) {
     const Result<NodeRow> row = parse_node_row(line);
-    if (!row.ok()) refuse(path, row.error().message);
+    if (!row) refuse(path, row.error().message);
     rows.push_back(*row);
   }
   if (rows.empty()) throw std::runtime_error(folder.string() + " has no rows");

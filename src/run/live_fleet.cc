@@ -170,12 +170,12 @@ std::string clock_fault(const FleetAnswer& answer, std::chrono::milliseconds the
 
 FleetNode read_answer(const FleetAnswer& answer) {
   FleetNode node{.member = answer.member};
-  if (!answer.report.ok()) {
+  if (!answer.report) {
     node.why = answer.report.error().message;
     return node;
   }
   Result<NodeStatus> status = parse_status(*answer.report);
-  if (!status.ok()) {
+  if (!status) {
     node.why = "its answer cannot be read: " + status.error().message;
     return node;
   }

@@ -44,7 +44,7 @@ class RosterFleet {
     const auto changed = fs::last_write_time(path_, ignored);
     if (asker_ && changed == read_at_) return;
     Result<Roster> roster = Roster::read(path_);
-    if (!roster.ok() && asker_) return;
+    if (!roster && asker_) return;
     roster_ = or_throw<std::invalid_argument>(std::move(roster));
     read_at_ = changed;
     asker_ = std::make_unique<FleetAsker>(keys_, roster_.members());

@@ -20,7 +20,7 @@ constexpr const char* kFile = "node.toml";
 
 std::optional<LiveIdentity> read_identity(const fs::path& folder) {
   const Result<std::string> text = read_text_file(folder / kFile);
-  if (!text.ok()) return std::nullopt;
+  if (!text) return std::nullopt;
   toml::table table;
   try {
     table = parse_toml(*text, folder / kFile);

@@ -39,10 +39,10 @@ class Newcomer {
   // Nothing: to be tried again.
   std::optional<Result<LetIn>> knock() {
     const Result<Bytes> frame = asker_.ask(knock_, kAnswerWithin).at(0).frame;
-    if (!frame.ok()) return not_answered(frame.error().message);
+    if (!frame) return not_answered(frame.error().message);
     unknown_ = 0;
     const Result<KnockAnswer> answer = decode_knock_answer(*frame);
-    if (!answer.ok()) return Result<LetIn>(answer.error());
+    if (!answer) return Result<LetIn>(answer.error());
     return take(*answer);
   }
 
@@ -88,7 +88,7 @@ class Newcomer {
 
   Result<LetIn> let_in(const KnockAnswer& answer) {
     Result<Roster> roster = parse_signed_roster(answer.roster, parts_.invitation.owner);
-    if (!roster.ok())
+    if (!roster)
       return Error{roster.error().kind,
                    fmt::format("{} told a roster that is not the owner's: {}",
                                parts_.invitation.address, roster.error().message)};

@@ -153,21 +153,20 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
   simulation.start();
   while (true) {
     if (healed.size() < simulation.node_count() && simulation.next() >= at_seconds(kSwarmHealsAt)) {
-      if (const auto fine = auditor.check_nodes(); !fine.ok()) return fine.error();
+      if (const auto fine = auditor.check_nodes(); !fine) return fine.error();
       const double now_s = std::max(kSwarmHealsAt, to_seconds(simulation.now().time_since_epoch()));
       for (NodeId id = 0; id < simulation.node_count(); ++id)
         if (simulation.is_up(id)) healed.insert({id, {simulation.node(id).rounds_done(), now_s}});
     }
     if (!simulation.step()) break;
     ++story.events;
-    if (const auto fine = auditor.check(); !fine.ok()) return fine.error();
+    if (const auto fine = auditor.check(); !fine) return fine.error();
     // Nothing here takes longer than this; a world that does has lost its way.
     if (simulation.now() > at_seconds(1000 * kSwarmEndsAt))
       return auditor.broken("the run does not come to an end");
   }
-  if (const auto fine = auditor.check_nodes(); !fine.ok()) return fine.error();
-  if (const auto fine = check_progress(simulation, auditor, healed); !fine.ok())
-    return fine.error();
+  if (const auto fine = auditor.check_nodes(); !fine) return fine.error();
+  if (const auto fine = check_progress(simulation, auditor, healed); !fine) return fine.error();
   for (NodeId id = 0; id < simulation.node_count(); ++id)
     story.messages += simulation.counts(id).offered.messages;
   for (const auto& [reason, count] : simulation.refusals()) story.refused += count;

@@ -113,7 +113,7 @@ class Partial final : public Sharing {
 
   Result<HeardShare> admit(HeardShare share) const override {
     Result<HeardShare> admitted = admit_for_averaging(std::move(share), dimension_);
-    if (!admitted.ok() || options_.pieces == 1) return admitted;
+    if (!admitted || options_.pieces == 1) return admitted;
     const auto* listed = std::get_if<Listed>(&(*admitted)->coordinates);
     if (!listed || listed->indices.empty())
       return Error{"coordinates", "a share that is no piece reached a node that expects pieces"};

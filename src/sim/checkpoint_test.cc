@@ -103,7 +103,7 @@ TEST(Checkpoint, DoesNoHarmWhenDamaged) {
       ToyWorld other(options);
       ByteReader in(damaged);
       const Result<void> loaded = load_fields(*other.simulation, in);
-      if (!loaded.ok()) {
+      if (!loaded) {
         ++refused;
         EXPECT_FALSE(loaded.error().message.empty());
         continue;

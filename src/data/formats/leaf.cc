@@ -258,7 +258,7 @@ Result<void> parse_leaf(ByteSpan json, const LeafSink& sink) {
   const char* text = reinterpret_cast<const char*>(json.data());
   const bool whole = Json::sax_parse(text, text + json.size(), &handler);
   Result<void> result = handler.finish();
-  CHECK((whole || !result.ok()));
+  CHECK((whole || !result));
   return result;
 }
 

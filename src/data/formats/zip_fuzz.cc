@@ -6,7 +6,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tessera;
   const ByteSpan archive = std::as_bytes(std::span(data, size));
   const Result<std::vector<ZipEntry>> entries = list_zip(archive);
-  if (!entries.ok()) return 0;
+  if (!entries) return 0;
   for (const ZipEntry& entry : *entries) {
     Bytes room;
     const Result<ByteSpan> file = open_zipped(archive, entry, room);

@@ -40,7 +40,7 @@ Result<void> LeafReader::read(const fs::path& folder, bool may_be_empty, const V
     const Result<Bytes> json = read_file(file);
     if (!json) return json.error();
     const Result<void> parsed = parse_leaf(*json, sink);
-    if (!parsed.ok() && !(may_be_empty && parsed.error().kind == "empty"))
+    if (!parsed && !(may_be_empty && parsed.error().kind == "empty"))
       return in_file(file, parsed.error());
   }
   if (samples == 0 && !may_be_empty)

@@ -61,7 +61,7 @@ Result<KeyPair> read_key_file(const std::filesystem::path& secret) {
   const Result<std::string> key = read_secret_file(secret);
   if (!key) return key.error();
   Result<KeyPair> keys = key_pair_of(*key);
-  if (!keys.ok())
+  if (!keys)
     return Error{"key", fmt::format("{} does not hold a private key: it should be 40 characters, "
                                     "as tessera keygen writes them",
                                     secret.string())};
