@@ -7,7 +7,7 @@
 //
 // What is read may have been cut short or changed. No length is believed beyond what is left to
 // read, every element taking a byte at least, and the first thing that does not hold is remembered:
-// from then on reads give zeros, and whoever loads asks once, at the end, with ok().
+// from then on reads give zeros, and the loader asks once, at the end, with ok().
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the files of base/ have in common with each other, and nobody else needs.
+// What the files of base/ have in common; no other folder includes it.
 #pragma once
 
 #include <cerrno>

@@ -1,7 +1,7 @@
-// One process at a time in a folder. Whoever holds its lock may change what is in it; readers need
+// One process at a time in a folder. The holder of its lock may change what is in it; readers need
 // none. The lock is a file named `lock` that says who holds it. The system gives it back when the
-// process ends, however it ends, so a file that a killed process left keeps nobody out. On a file
-// system without locks everybody gets one.
+// process ends, however it ends, so a file that a killed process left keeps none out. On a file
+// system without locks every process gets one.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// A whole file as memory, to read. Processes that map one file share its pages. Whoever replaces it
-// renames another into its place, which leaves the pages mapped here as they are; a file that is
-// cut in place would take them away, so only a file is mapped that nobody but its owner, who is
+// A whole file as memory, to read. Processes that map one file share its pages. To replace it,
+// another is renamed into its place, which leaves the pages mapped here as they are; a file that is
+// cut in place would take them away, so only a file is mapped that its owner alone, who is
 // also ours, may write to.
 #pragma once
 

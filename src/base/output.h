@@ -1,5 +1,5 @@
 // What the program prints. A line that cannot be written, because a disk is full, a terminal is
-// closed or nobody reads the pipe any more, never ends what the program is doing. What standard
+// closed or a pipe has no reader any more, never ends what the program is doing. What standard
 // output lost is remembered, and is an error in the end.
 #pragma once
 

@@ -42,8 +42,8 @@ Interval above(double low);
 Interval between(double low, double high);
 Interval above_up_to(double low, double high);
 
-// Reads a spec's options by type. Every key asked for counts as known; done() refuses the ones
-// nobody asked for.
+// Reads a spec's options by type. Every key asked for counts as known; done() refuses the
+// others.
 class Options {
  public:
   explicit Options(Spec spec) : spec_(std::move(spec)), used_(spec_.options.size(), false) {}

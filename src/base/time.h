@@ -1,5 +1,5 @@
 // Virtual time in integer nanoseconds. The clock has no now(): code that compiles cannot read the
-// wall clock by accident, and whoever drives a node hands it the time. Only live/ knows a real
+// wall clock by accident, and the driver of a node hands it the time. Only live/ knows a real
 // clock.
 #pragma once
 

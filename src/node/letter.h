@@ -1,5 +1,5 @@
 // An encoded message, which often goes to several peers, and what it says. Those of them that are
-// in one process, as in a simulation, read it once: whoever comes first decodes it for all.
+// in one process, as in a simulation, read it once: the first to read it decodes it for all.
 #pragma once
 
 #include <memory>

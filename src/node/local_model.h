@@ -26,7 +26,7 @@ class LocalModel {
   void begin_training();
   void end_training(Vector trained, float loss);
   void forget_training();  // After a crash: whatever was being trained is gone.
-  // For whoever changes the values otherwise than by training.
+  // For changes of the values otherwise than by training.
   std::span<float> to_merge();
 
   void fields(Archive& archive);

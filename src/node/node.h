@@ -1,6 +1,6 @@
 // One participant: a model, what it tells of it (Sharing), when and to whom (Protocol). A state
 // machine that is driven and never drives: handle() is told what happened and acts on the world
-// through the Env it is handed. It contains no metrics; whoever measures reads the model and the
+// through the Env it is handed. It contains no metrics; observers read the model and the
 // counters from outside.
 #pragma once
 
@@ -69,8 +69,8 @@ class Node {
   Round rounds_skipped() const { return first_.protocol->rounds_skipped(); }
   bool finished() const { return finished_; }
   // Training has made its model one that cannot learn any more: not finite, or longer than
-  // kNormMax. It handles nothing from then on, so nobody is told of it, and is never saved. Whoever
-  // drives it says so and ends the run, or goes back to what was saved last.
+  // kNormMax. It handles nothing from then on, so no peer is told of it, and is never saved. Its
+  // driver says so and ends the run, or goes back to what was saved last.
   bool diverged() const { return diverged_; }
   bool training() const { return model_.training(); }
   float last_loss() const { return model_.last_loss(); }

@@ -32,11 +32,11 @@ class Protocol {
   virtual void on_refused(Node&, NodeId /*from*/, const Heading&) {}
   virtual void on_wake(Node&) {}
 
-  // Rounds completed, for whoever measures; asynchronous protocols count trainings.
+  // Rounds completed, for observers; asynchronous protocols count trainings.
   virtual Round rounds_done() const = 0;
   // Rounds among them that were passed over without training, to catch up with the others.
   virtual Round rounds_skipped() const { return 0; }
-  // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for nobody.
+  // What it cannot go on without, "round 12 from nodes 3, 7"; empty where it waits for none.
   virtual std::string waiting_for() const { return {}; }
   // Whether it can send a model that comes in several pieces. Asked once, before all else.
   struct Pieces {

@@ -1,5 +1,5 @@
 // When an asynchronous protocol is over: at a moment, or after so many trainings, whichever comes
-// first. Nobody waits for a node that has stopped, so all may end at once or each when it is done.
+// first. No node waits for one that has stopped, so all may end at once or each when it is done.
 #pragma once
 
 #include "base/spec.h"

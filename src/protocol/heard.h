@@ -1,14 +1,14 @@
 // What peers told of the round under way and of rounds to come, for protocols of rounds. A round is
 // a claim of its sender's, so memory is bounded for each: a peer that tells of ever later rounds
-// fills its own places and nobody else's.
+// fills its own places alone.
 //
 // How many rounds of one peer an honest run needs at a time, without patience, r being our round:
 //  - On a fixed graph two, r and r+1: to tell r+2 the peer would need our share of r+1. One more
 //    where we were restored to the round before the one we had told when we stopped.
 //  - Where meetings change, our targets in r cannot end r without us, their targets in r+1 cannot
-//    end r+1 without them, and so on: nobody we reach in k such steps tells of r+k. Random meetings
-//    reach everybody in about log2(nodes) steps, so no peer is much further ahead, and it meets us
-//    in a few of those rounds only.
+//    end r+1 without them, and so on: no node we reach in k such steps tells of r+k. Random
+//    meetings reach every node in about log2(nodes) steps, so no peer is much further ahead, and it
+//    meets us in a few of those rounds only.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ class Meetings {
   virtual ~Meetings() = default;
   virtual std::vector<NodeId> targets(NodeId node, Round round) const = 0;  // Ascending.
   virtual std::vector<NodeId> sources(NodeId node, Round round) const = 0;  // Ascending.
-  // Whether `from` tells `to`. Cheap even for rounds nobody has reached: anyone may claim to be in
+  // Whether `from` tells `to`. Cheap even for rounds no node has reached: anyone may claim to be in
   // one.
   virtual bool meet(NodeId from, NodeId to, Round round) const = 0;
   virtual bool fixed() const = 0;  // Whether every round is like the first.

@@ -8,9 +8,9 @@
 // deadline, is left out of that step: its weight is the node's own. Then models are still weighted
 // means of models that nodes had when the merge began, but no longer exactly the same mean for all.
 //
-// Step s of a merge ends (s + 1) * patience after it began at the latest. So who went on late
-// because of one that is down is in time for the next step, as long as a message takes no longer
-// than the patience, and nobody is left out on somebody else's account.
+// Step s of a merge ends (s + 1) * patience after it began at the latest. So a node that went
+// on late because of one that is down is in time for the next step, as long as a message takes no
+// longer than the patience: only nodes that are down or slow themselves are left out.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Peers that missed a round, and when they are waited for again. A peer that keeps up, telling its
 // share of our round or of a later one, is waited for as before. One that tells what it missed,
-// only too late, lives and lags: if nobody ever waited for it, it might stay a fraction of a round
+// only too late, lives and lags: if no peer ever waited for it, it might stay a fraction of a round
 // behind for good, and all it learns be lost. So it is given another chance, at once the first
 // time, and after 1, 2, 4, ... rounds each time it lets one pass. Old shares, repeated or not,
 // change nothing.

@@ -1,7 +1,7 @@
 // AD-PSGD (Lian et al., 2018): nodes average in pairs while they train. The graph has two sides.
 // After every training a node of the first side asks a random neighbour, which is of the second:
 // the neighbour answers with its model as it is and moves halfway to the asker's, and the asker
-// moves halfway to the answer. Those who ask are never asked, so nobody waits for someone who
+// moves halfway to the answer. Those who ask are never asked, so no node waits for one that
 // waits; training runs beside it, and what it changes is added to what averaging made of the model
 // meanwhile.
 //
@@ -9,7 +9,7 @@
 // with another neighbour.
 //
 // A node answers each neighbour once per training of its own; the next question waits for the
-// training's end. Otherwise whoever asks without pause would move it all the way to any model.
+// training's end. Otherwise a neighbour that asks without pause could move it to any model.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Rounds in which a peer's share was turned away for what was in it. The peer has spoken and will
-// not speak again in that round, so nobody waits for it there. Nothing else follows: it is no voice
-// about the round the others are in, and it is waited for in the next.
+// not speak again in that round, so we do not wait for it there. Nothing else follows: it is no
+// voice about the round the others are in, and it is waited for in the next.
 #pragma once
 
 #include <set>

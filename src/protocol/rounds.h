@@ -19,7 +19,7 @@
 //
 // What round the others are in is their word, and one of them may lie. So it takes more than half
 // of all peers, silent ones counted, to move a node on, and it moves kStepMax rounds at a time,
-// training in between: nobody can be talked to the end of a run. What it skipped is counted.
+// training in between: no node can be talked to the end of a run. What it skipped is counted.
 #pragma once
 
 #include <cstdint>

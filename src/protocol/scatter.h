@@ -1,8 +1,8 @@
 // DivShare (Biswas et al., WWW 2025): after every training a node sends each piece of its model to
 // a few random others, averages what reached it meanwhile, and trains again at once. It waits for
-// nobody; a slow link only means that fewer pieces of a round leave before the next round's replace
-// them. SWIFT as DivShare's authors ran it is the same with the model in one piece and a queue
-// that is never cleared.
+// no peer; a slow link only means that fewer pieces of a round leave before the next round's
+// replace them. SWIFT as DivShare's authors ran it is the same with the model in one piece and a
+// queue that is never cleared.
 //
 // In the published form a node sends its trained model and then averages with what arrived before,
 // so what nodes in step tell each other is a round old when it counts. `lag` false averages at the

@@ -11,8 +11,8 @@ namespace tessera {
 // file that cannot be used. With 0 threads it takes one per core.
 Learning make_lesson(const Plan& plan, unsigned threads);
 
-// Throws std::invalid_argument where nodes are to count by their samples and nobody knows how many
-// they have: the toy's, or somebody's own loop's.
+// Throws std::invalid_argument where nodes are to count by their samples and their numbers are
+// not known: the toy's, or those of a loop of the caller's own.
 void require_samples(const Plan& plan, const Learning& lesson);
 
 // Wraps the evaluator in one that leaves each node to the rank that holds it, and hears the scores

@@ -24,7 +24,7 @@ struct CollectOptions {
 
 // `folders` are the nodes' own, in the order of their ids. Takes what there is: the summary's
 // shortfall names nodes that were stopped or lost before their end, and those that left no row
-// count for nothing. Throws std::runtime_error where nobody left one, or naming a file that cannot
+// count for nothing. Throws std::runtime_error where none left one, or naming a file that cannot
 // be read.
 Summary collect(const Plan& plan, std::span<const std::filesystem::path> folders,
                 const CollectOptions& options);

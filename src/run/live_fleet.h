@@ -19,7 +19,7 @@ namespace tessera {
 // Errors: "json".
 Result<NodeStatus> parse_status(std::string_view json);
 
-// One member's answer, and when it came by the clock of whoever asked.
+// One member's answer, and when it came by the clock of the process that asked.
 struct FleetAnswer {
   Member member{};
   Result<std::string> report;                     // As JSON, or why there is none.

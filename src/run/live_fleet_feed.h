@@ -1,4 +1,4 @@
-// What the live page of a fleet shows: a thread asks the nodes every second, and whoever looks gets
+// What the live page of a fleet shows: a thread asks the nodes every second, and a viewer gets
 // what it heard last, without waiting.
 #pragma once
 

@@ -17,7 +17,7 @@ struct LiveIdentity {
   std::string name{};
 };
 
-// Throws std::invalid_argument where the folder is another's; one that says nothing is nobody's.
+// Throws std::invalid_argument where the folder is another's; one that says nothing is free.
 void refuse_others_folder(const std::filesystem::path& folder, const LiveIdentity& own);
 // Unless it is marked already. Throws std::runtime_error when that cannot be written.
 void mark_folder(const std::filesystem::path& folder, const LiveIdentity& own);

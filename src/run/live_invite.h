@@ -32,7 +32,7 @@ struct LetIn {
 };
 // Knocks until the owner has let this machine in, or stop() says so ("stopped"). Other errors:
 // "taken", "wrong" for what the member refuses; "unknown" when it no longer knows the invitation;
-// "experiment" and those of parse_signed_roster() for what it tells and nobody should believe.
+// "experiment" and those of parse_signed_roster() for what it tells and must not be believed.
 Result<LetIn> knock_until_let_in(const JoinParts& parts);
 
 }  // namespace tessera

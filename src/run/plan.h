@@ -1,5 +1,5 @@
 // A plan is an experiment that has been read: text becomes typed here, once, and here every line is
-// held against the others. Whoever has a plan has one that can be carried out, but for what only
+// held against the others. A plan can be carried out, but for what only
 // the files of its data can tell.
 //
 //   const Plan plan = read_plan({.nodes = "8", .model = "quadratic", .protocol = "divshare"});
@@ -46,7 +46,7 @@ struct ProtocolPlan {
   const ProtocolKind* kind = nullptr;
   PreparedProtocol prepared{};  // Makes one for every node, and knows when they end.
 
-  // In a live run: whether a link whose queue is full lets go of the oldest message, since nobody
+  // In a live run: whether a link whose queue is full lets go of the oldest message, since no node
   // waits for it, and how many of its last messages a node tells a peer that has come back.
   bool newest_wins() const { return !prepared.waits_for_ever; }
   std::uint32_t retold() const { return kind->synchronous ? 2 : 0; }

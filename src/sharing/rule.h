@@ -16,7 +16,7 @@ namespace tessera {
 class Rule {
  public:
   virtual ~Rule() = default;
-  // Sums run in the order of `others`. A coordinate that nobody tells stays as it is.
+  // Sums run in the order of `others`. A coordinate that no copy tells stays as it is.
   virtual void average(std::span<float> x, std::span<const Copy> others) const = 0;
   // Whether it judges a peer's copy by the others': then it needs several peers at once, each with
   // a copy of the same vector.
