@@ -146,8 +146,8 @@ void loss_and_gradient(const Pass& pass, const LossInputs& inputs, const float* 
 struct RatingScale {
   float lowest = 0, highest = 0, tolerance = 0;
 };
-// Adds a batch to the nodes' sums {loss, right, count}. Sample i of a node is left out when
-// counted[node * stride + i] is zero.
+// Adds a batch to the nodes' sums {loss, right, count}, sample after sample. Sample i of a node is
+// left out when counted[node * stride + i] is zero.
 struct ScoreInputs {
   int classes = 0;
   const float* targets = nullptr;

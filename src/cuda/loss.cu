@@ -48,7 +48,7 @@ __global__ void loss_kernel(LossInputs inputs, int batch, const float* outputs, 
 }
 
 struct SampleScore {
-  double loss = 0, right = 0;
+  double loss = 0, right = 0, count = 0;
 };
 
 __device__ SampleScore score_class(const float* row, int classes, int wanted) {
@@ -60,45 +60,41 @@ __device__ SampleScore score_class(const float* row, int classes, int wanted) {
     total += exp(static_cast<double>(row[c]) - static_cast<double>(row[best]));
   const double loss =
       log(total) - (static_cast<double>(row[wanted]) - static_cast<double>(row[best]));
-  return {loss, best == wanted && isfinite(total) ? 1.0 : 0.0};
+  return {loss, best == wanted && isfinite(total) ? 1.0 : 0.0, 1};
 }
 
 __device__ SampleScore score_rating(const RatingScale& scale, float predicted, float target) {
   const double error = static_cast<double>(predicted) - static_cast<double>(target);
   const float clipped = fminf(fmaxf(predicted, scale.lowest), scale.highest);
-  return {error * error, fabsf(clipped - target) <= scale.tolerance ? 1.0 : 0.0};
+  return {error * error, fabsf(clipped - target) <= scale.tolerance ? 1.0 : 0.0, 1};
 }
 
+// The first three threads each add one of {loss, right, count} onto the node's sums, sample by
+// sample: in how many batches the samples come changes no bit.
 __global__ void score_kernel(ScoreInputs inputs, int batch, const float* outputs, double* sums) {
-  __shared__ double losses[kThreads], rights[kThreads], counts[kThreads];
+  __shared__ double own[3][kThreads];
   const int node = blockIdx.x, width = inputs.classes > 0 ? inputs.classes : 1;
-  SampleScore own;
-  double count = 0;
-  for (int sample = threadIdx.x; sample < batch; sample += kThreads) {
+  const bool adds = threadIdx.x < 3;
+  double total = adds ? sums[3 * node + threadIdx.x] : 0;
+  for (int first = 0; first < batch; first += kThreads) {
+    const int sample = first + threadIdx.x;
     const std::size_t at = node * inputs.chosen_stride + sample;
-    if (!inputs.counted[at]) continue;
-    const float* const row = outputs + (static_cast<std::size_t>(node) * batch + sample) * width;
-    const float target = inputs.targets[inputs.chosen[at]];
-    const SampleScore score = inputs.classes > 0 ? score_class(row, width, static_cast<int>(target))
-                                                 : score_rating(inputs.ratings, row[0], target);
-    own.loss += score.loss;
-    own.right += score.right;
-    count += 1;
-  }
-  losses[threadIdx.x] = own.loss;
-  rights[threadIdx.x] = own.right;
-  counts[threadIdx.x] = count;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
+    SampleScore score;
+    if (sample < batch && inputs.counted[at]) {
+      const float* const row = outputs + (static_cast<std::size_t>(node) * batch + sample) * width;
+      const float target = inputs.targets[inputs.chosen[at]];
+      score = inputs.classes > 0 ? score_class(row, width, static_cast<int>(target))
+                                 : score_rating(inputs.ratings, row[0], target);
+    }
+    own[0][threadIdx.x] = score.loss;
+    own[1][threadIdx.x] = score.right;
+    own[2][threadIdx.x] = score.count;
     __syncthreads();
-    if (threadIdx.x >= half) continue;
-    losses[threadIdx.x] += losses[threadIdx.x + half];
-    rights[threadIdx.x] += rights[threadIdx.x + half];
-    counts[threadIdx.x] += counts[threadIdx.x + half];
+    const int count = min(kThreads, batch - first);
+    for (int i = 0; adds && i < count; ++i) total += own[threadIdx.x][i];
+    __syncthreads();
   }
-  if (threadIdx.x > 0) return;
-  sums[3 * node] += losses[0];
-  sums[3 * node + 1] += rights[0];
-  sums[3 * node + 2] += counts[0];
+  if (adds) sums[3 * node + threadIdx.x] = total;
 }
 
 }  // namespace
