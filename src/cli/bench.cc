@@ -62,8 +62,8 @@ constexpr std::array kBenchmarks = {
     Benchmark{"train", "layers beside the core's best; a step beside stock LibTorch's",
               bench_train},
 #if TESSERA_WITH_CUDA
-    Benchmark{"gpu", "our kernels beside the GPU's peaks, a step of many nodes, an evaluation",
-              bench_gpu},
+    Benchmark{"gpu", "our kernels beside the GPU's peaks, steps beside LibTorch's, an evaluation",
+              [](Bench& bench) { bench_gpu(bench, backends()); }},
 #endif
 #if TESSERA_WITH_LIVE
     Benchmark{"transport", "encrypted links beside ZeroMQ alone, plain and with CURVE",

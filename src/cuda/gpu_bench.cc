@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "cuda/backend.h"
+#include "cuda/kernel_table.h"
+#include "cuda/kernels_bench.h"
 #include "cuda/net.h"
 #include "cuda/pairs.h"
-#include "cuda/peaks.h"
 #include "learn/bench_images.h"
 #include "learn/models.h"
 #include "learn/stacked_bench.h"
@@ -19,111 +24,12 @@ namespace {
 
 using cuda::ConvShape;
 using cuda::DeviceArray;
+using cuda::fill;
+using cuda::floats;
+using cuda::KernelTable;
 using cuda::Pass;
 using cuda::Precision;
-
-// The median of some runs, timed by the device itself.
-double seconds_of(const cuda::Stream& stream, const std::function<void()>& run, int times = 15) {
-  cudaEvent_t begin = nullptr, end = nullptr;
-  cuda::require(cudaEventCreate(&begin), "making an event");
-  cuda::require(cudaEventCreate(&end), "making an event");
-  run();
-  run();
-  std::vector<float> ms(static_cast<std::size_t>(times));
-  for (float& one : ms) {
-    cuda::require(cudaEventRecord(begin, stream.get()), "timing");
-    run();
-    cuda::require(cudaEventRecord(end, stream.get()), "timing");
-    stream.wait();
-    cuda::require(cudaEventElapsedTime(&one, begin, end), "timing");
-  }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
-  return double{ms[static_cast<std::size_t>(times / 2)]} * 1e-3;
-}
-
-struct Peaks {
-  double plain = 0, tensor = 0, halves = 0, bytes = 0;  // Per second.
-};
-
-Peaks measure_peaks(const cuda::Stream& stream) {
-  constexpr int kBlocks = 4096;
-  constexpr std::size_t kBytes = std::size_t{1} << 30;
-  DeviceArray<float> out(kBlocks * 256);
-  DeviceArray<std::byte> from(kBytes), to(kBytes);
-  stream.clear(from.data(), kBytes);
-  double flops = 0;
-  Peaks peaks;
-  const double plain_s = seconds_of(
-      stream, [&] { flops = cuda::multiply_plain(stream.get(), kBlocks, out.data()); }, 5);
-  peaks.plain = flops / plain_s;
-  const double tensor_s = seconds_of(
-      stream, [&] { flops = cuda::multiply_tensor(stream.get(), kBlocks, out.data()); }, 5);
-  peaks.tensor = flops / tensor_s;
-  const double halves_s = seconds_of(
-      stream, [&] { flops = cuda::multiply_halves(stream.get(), kBlocks, out.data()); }, 5);
-  peaks.halves = flops / halves_s;
-  const double copy_s = seconds_of(stream, [&] {
-    cuda::require(
-        cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream.get()),
-        "a copy");
-  });
-  peaks.bytes = 2.0 * kBytes / copy_s;
-  return peaks;
-}
-
-// A kernel's least work.
-struct Work {
-  double flops = 0, bytes = 0;
-};
-
-struct KernelTable {
-  Bench& bench;
-  const cuda::Stream& stream;
-  Peaks peaks;
-  double floor_s = 0;
-
-  // Three products make one of float32's accuracy; tf32's factors are halves.
-  double rate(Precision precision) const {
-    switch (precision) {
-      case Precision::kFp32:
-        return peaks.plain;
-      case Precision::k3xTf32:
-        return peaks.tensor / 3;
-      case Precision::kTf32:
-        return peaks.halves;
-      case Precision::k3xF16:
-        return peaks.halves / 3;
-    }
-    return 0;
-  }
-  void row(std::string_view name, Precision precision, const Work& work,
-           const std::function<void()>& run) {
-    const double seconds = seconds_of(stream, run);
-    const double least = std::max(work.flops / rate(precision), work.bytes / peaks.bytes);
-    floor_s += least;
-    bench.say(
-        fmt::format("  {:<34} {:8.1f} us  {:6.1f} TFLOP/s {:5.0f} GB/s  floor {:6.1f} us, {:4.1f}x",
-                    name, seconds * 1e6, work.flops / seconds * 1e-12, work.bytes / seconds * 1e-9,
-                    least * 1e6, seconds / least));
-  }
-};
-
-// Fresh numbers between -1 and 1, the same ones every time.
-void fill(const cuda::Stream& stream, const DeviceArray<float>& to, std::uint64_t seed) {
-  std::vector<float> values(std::min<std::size_t>(to.size(), std::size_t{1} << 20));
-  Random random(seed);
-  for (float& value : values) value = static_cast<float>(2 * random.uniform() - 1);
-  for (std::size_t start = 0; start < to.size(); start += values.size())
-    stream.upload(to.data() + start, values.data(),
-                  std::min(values.size(), to.size() - start) * sizeof(float));
-  stream.wait();
-}
-
-double floats(double count) {
-  return count * sizeof(float);
-}
+using cuda::Work;
 
 // One stage of GN-LeNet for many nodes: its convolution, what follows, and both ways back.
 void bench_stage(KernelTable& table, int nodes, int batch, const ConvShape& shape,
@@ -291,20 +197,54 @@ void bench_evaluation(Bench& bench, const LoadedData& data, Precision precision)
     bench.limit("96 models on 10,000 images, 3xf16", seconds, 0.35, "s");
 }
 
-void bench_models(Bench& bench, Precision precision) {
-  for (const StackedCase& what : stacked_cases()) {
+// Milliseconds of a step of every model on LibTorch, in float32; none where it is not there.
+std::vector<double> steps_on_torch(Bench& bench, std::span<const Backend> backends) {
+  std::vector<double> step_ms;
+  try {
+    for (const Backend& backend : backends)
+      for (const StackedCase& what : stacked_cases())
+        if (backend.name != cuda_backend().name)
+          step_ms.push_back(time_stacked(bench, what, 96, "cuda", {&backend, 1}).step_ms);
+  } catch (const std::invalid_argument& none) {
+    bench.say(fmt::format("not beside LibTorch: {}", none.what()));
+    step_ms.clear();
+  }
+  return step_ms;
+}
+
+void bench_models(Bench& bench, Precision precision, std::span<const double> torch_ms) {
+  for (std::size_t i = 0; i < stacked_cases().size(); ++i) {
+    const StackedCase& what = stacked_cases()[i];
     const StackedTimes times =
         time_stacked(bench, what, 96, fmt::format("cuda:precision={}", to_string(precision)),
                      {&cuda_backend(), 1});
+    const std::string beside = torch_ms.empty()
+                                   ? ""
+                                   : fmt::format("; LibTorch's step {:.3f} ms, {:.1f}x",
+                                                 torch_ms[i], torch_ms[i] / times.step_ms);
     bench.say(fmt::format(
-        "  {:<21} {:<11} batch {:>2}, {:<6}: {:8.3f} ms a step; a round of 2 {:.2f} ms", what.model,
-        what.data, what.batch, to_string(precision), times.step_ms, times.round_ms));
+        "  {:<21} {:<11} batch {:>2}, {:<6}: {:8.3f} ms a step; a round of 2 {:.2f} ms{}",
+        what.model, what.data, what.batch, to_string(precision), times.step_ms, times.round_ms,
+        beside));
+  }
+}
+
+// Small arrays stay in the GPU's cache, which is faster than a large copy.
+void bench_other_kernels(Bench& bench, const cuda::Stream& stream, const cuda::Peaks& peaks) {
+  bench.say(
+      "other kernels, 96 nodes, in plain float32; what fits in the cache may beat the floor:");
+  KernelTable table{bench, stream, peaks};
+  cuda::bench_plain_kernels(table, 96);
+  cuda::bench_table_kernels(table, 96);
+  for (const Precision precision : {Precision::kFp32, Precision::k3xTf32, Precision::kTf32}) {
+    bench.say(fmt::format("a level of an LSTM, 96 nodes, batch 16, {}:", to_string(precision)));
+    cuda::bench_lstm_kernels(table, 96, precision);
   }
 }
 
 }  // namespace
 
-void bench_gpu(Bench& bench) {
+void bench_gpu(Bench& bench, std::span<const Backend> backends) {
   bench.section("our kernels on the GPU");
   if (cuda::kEmulated) return bench.say("an emulated GPU is not timed");
   try {
@@ -313,7 +253,7 @@ void bench_gpu(Bench& bench) {
     return bench.say(none.what());
   }
   const cuda::Stream stream;
-  const Peaks peaks = measure_peaks(stream);
+  const cuda::Peaks peaks = cuda::measure_peaks(stream);
   bench.say(fmt::format(
       "peaks: {:.1f} TFLOP/s in plain float32, by mma.sync {:.1f} in TF32 and {:.1f} in "
       "halves, {:.2f} TB/s in a large copy",
@@ -330,12 +270,14 @@ void bench_gpu(Bench& bench) {
                                    : bench_stage(table, 96, 8, shape, precision);
     bench.say(fmt::format("  floor of these together: {:.3f} ms", table.floor_s * 1e3));
   }
+  bench_other_kernels(bench, stream, peaks);
   const LoadedData data = images_like_cifar(20'480, 10'000);
   for (const std::uint32_t nodes : {96u, 1024u})
     for (const Precision precision : precisions) bench_steps(bench, data, nodes, precision);
   for (const Precision precision : precisions) bench_evaluation(bench, data, precision);
   bench.say("96 nodes of every model:");
-  for (const Precision precision : precisions) bench_models(bench, precision);
+  const std::vector<double> torch_ms = steps_on_torch(bench, backends);
+  for (const Precision precision : precisions) bench_models(bench, precision, torch_ms);
 }
 
 }  // namespace tessera
