@@ -1,6 +1,8 @@
-// Convolutions and the gradients of their inputs. A block of four warps makes a tile of pixels
-// times `columns` channels; a warp 32 pixels times 16 or 32 channels. Terms are added segment by
-// segment, within a segment eight at a time: one order for every result.
+// Convolutions and the gradients of their inputs as implicit GEMM: the product of a matrix with a
+// row for every pixel's patch of the image and the matrix of the weights, without ever writing the
+// patches to memory as im2col does. A block of four warps makes a tile of pixels times `columns`
+// channels; a warp 32 pixels times 16 or 32 channels. Terms are added segment by segment, within a
+// segment eight at a time: one order for every result.
 //
 // The image's tile stays in shared memory while the weights of segment after segment pass through a
 // ring of kStages, copied while those before are multiplied. Of eight terms a lane takes 2 t and
