@@ -56,9 +56,9 @@ struct DeviceOptions {
 DeviceOptions parse_device(std::string_view spec);
 std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
 // The line without where the work is done and in what portions: which GPUs, how many nodes at a
-// time, how much memory, graphs or none. Of what the CPU layers and our own kernels compute they
-// change the last bits of an evaluation's mean loss at most, GPUs being of one kind. What LibTorch
-// computes, on a GPU or with mode=stacked, may differ in its last bits.
+// time, how much memory, graphs or none. What the CPU layers and our own kernels compute is the same
+// anywhere, GPUs being of one kind. What LibTorch computes, on a GPU or with mode=stacked, may
+// differ in its last bits.
 std::string without_place(std::string_view spec);
 
 }  // namespace tessera
