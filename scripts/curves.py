@@ -10,6 +10,8 @@ import json
 import math
 import pathlib
 
+import pairs
+
 COLOURS = ["#2f6db4", "#d1721b", "#2e8b57", "#b4432f", "#7b57a8", "#6b6b6b", "#b58900"]
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 58, 212, 14, 46
@@ -115,8 +117,13 @@ def main():
     parser.add_argument("--x", choices=["seconds", "rounds", "bytes"], default="seconds")
     parser.add_argument("--y", choices=["accuracy", "loss"], default="accuracy")
     asked = parser.parse_args()
-    named = [run.rpartition("=") for run in asked.runs]
-    curves = {name: points(folder, asked.x, asked.y) for name, _, folder in named}
+    curves = {}
+    for run in asked.runs:
+        try:
+            name, folder = pairs.split(run)
+            curves[name] = points(folder, asked.x, asked.y)
+        except (OSError, ValueError) as error:
+            parser.error(f"{run}: {error}")
     pathlib.Path(asked.figure).write_text(figure(curves, asked.x, asked.y))
 
 

@@ -100,8 +100,10 @@ def main():
     shape = Shape()
     for folder in sys.argv[1:] or ["src"]:
         for path in sorted(pathlib.Path(folder).rglob("*.[ch]*")):
-            if path.suffix in (".cc", ".h", ".cu") and not SKIPPED.search(path.name):
+            if path.suffix in (".cc", ".h", ".cu", ".cuh") and not SKIPPED.search(path.name):
                 shape.read(path)
+    if not shape.functions:
+        sys.exit(f"shape: there is no function in {', '.join(sys.argv[1:]) or 'src'}: name folders with .cc, .h, .cu or .cuh files")
     lengths = sorted(lines for lines, _ in shape.functions)
     sizes = sorted(lines for lines, _ in shape.files)
     print(f"{len(lengths)} functions: median {at(lengths, .5)}, p90 {at(lengths, .9)}, "

@@ -10,6 +10,8 @@ import json
 import pathlib
 import statistics
 
+import pairs
+
 
 def rows_of(folder):
     """(round, accuracy in %, MiB sent per node) of every evaluation, by seed's folder."""
@@ -70,10 +72,8 @@ def main():
     parser.add_argument("pairs", nargs="+", metavar="SLOW=FAST")
     print("| slow | fast | run | where slow ends | its rounds | fast's | sooner | fewer bytes |\n|---|---|---|---:|---:|---:|---:|---:|")
     for pair in parser.parse_args().pairs:
-        slow, equals, fast = pair.partition("=")
-        if not equals:
-            parser.error(f"'{pair}' is no pair: write SLOW=FAST")
         try:
+            slow, fast = pairs.split(pair, both=True)
             for line in compare(slow, fast):
                 print(line)
         except (OSError, ValueError, KeyError) as error:
