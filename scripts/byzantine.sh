@@ -12,9 +12,9 @@
 # JOBS be the number of cores: then every run has one thread.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/program.sh
 
 readonly dir=${1:-runs/byzantine}
-readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 read -ra sharings <<<"${SHARINGS:-full jwins}"
 read -ra attacks <<<"${ATTACKS:-none sign_flip ipm alie dissensus label_flip random nan stale future degree}"
 read -ra rules <<<"${RULES:-mean clipped trimmed median krum nnm}"

@@ -23,8 +23,8 @@
 # DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs of clipped-gossip at a time (default 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/program.sh
 
-readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 readonly jobs_max=${JOBS:-1}
 
 # The nodes of one clique hold the digits 0 to 4, those of the other 5 to 9; or everybody holds all ten. As many samples each as the rarer
@@ -202,7 +202,7 @@ PYTHON
 
 relaysgd() {  # CIFAR [DEVICE [DIR]]
   readonly cifar=$(realpath "$1") device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
-  local pair cell seed runs
+  local pair cell seed run runs failed=0
   # What sed, TOML or a line of options would read as something else.
   if [[ $cifar == *[\&\#,\\\"\']* ]]; then
     echo "judge: $cifar: no & # , \\ \" or ' can be in this path: name CIFAR by a link" >&2
@@ -217,11 +217,17 @@ relaysgd() {  # CIFAR [DEVICE [DIR]]
     [[ -z ${CELLS:-} || " $CELLS " == *" $cell "* ]] || continue
     runs=()
     for seed in ${SEEDS:-1 2 3}; do
-      run_relaysgd "$cell" "$seed" "$dir/$cell-seed-$seed-epochs-$epochs"
-      runs+=("$dir/$cell-seed-$seed-epochs-$epochs")
+      run=$dir/$cell-seed-$seed-epochs-$epochs
+      if run_relaysgd "$cell" "$seed" "$run"; then
+        runs+=("$run")
+      else
+        echo "judge: $cell with seed $seed failed and is not counted; its log is $run.log" >&2
+        failed=1
+      fi
     done
-    relaysgd_row "$cell" "${pair#*=}" "${runs[@]}"
+    [[ ${#runs[@]} -eq 0 ]] || relaysgd_row "$cell" "${pair#*=}" "${runs[@]}"
   done
+  return $failed
 }
 
 main() {

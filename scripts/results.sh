@@ -15,15 +15,21 @@
 #   laptop     the same story on Fashion-MNIST with 16 nodes, for two CPU cores and ten minutes
 #
 # DEVICE is cuda, cpu, or such a line with options (default cpu), DIR where the runs go (default runs/results). SEEDS=90..92 makes
-# three runs of each, ONLY=a,b these cells in place of the set's own (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a time, and
-# FLAGS="--evaluate=every=50" changes lines, but none that tells a set's cells apart. On an H200 a run of `jwins` takes half a
-# minute; on two CPU cores some fifteen with DEVICE=cpu:convolution=winograd (calculated), and forty without.
-# A run that is already there is kept, one that was cut short goes on where it stopped.
+# three runs of each (default 90), ONLY=a,b these cells in place of the set's own (`tessera sweep FILE --dry-run` lists them), JOBS=3 so many at a
+# time, and FLAGS="--evaluate=every=50" changes lines, but none that tells a set's cells apart. Data in other places, for one:
+#
+#   FLAGS="--data=femnist:dir=data/leaf/femnist" scripts/results.sh jwins-femnist
+#   FLAGS="--data=shakespeare:dir=data/leaf/shakespeare" scripts/results.sh jwins-shakespeare
+#   FLAGS="--data=celeba:dir=data/leaf/celeba,images=data/celeba/img,resize=yes" scripts/results.sh jwins-celeba
+#
+# On an H200 a run of `jwins` takes half a minute; on two CPU cores some fifteen with DEVICE=cpu:convolution=winograd (calculated), and
+# forty without. A run that is already there is kept, one that was cut short goes on where it stopped, and the table of what is finished is printed
+# when a signal stops it, too; after a kill, `tessera compare DIR/SET` prints it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/program.sh
 
 readonly set=${1:-} device=${2:-cpu} dir=${3:-runs/results}
-readonly tessera=${TESSERA:-build/release/src/cli/tessera}
 
 # A sweep's file, the cells of it, and the target to reach.
 case $set in
@@ -50,10 +56,20 @@ case $set in
     exit 2 ;;
 esac
 
-if [[ ${line[0]} == *cifar10* && ! -e data/cifar-10-batches-bin/test_batch.bin ]]; then
-  echo "results: CIFAR-10 is not in data/cifar-10-batches-bin; scripts/get_data.sh cifar10 fetches it" >&2
+# What a set's experiments read, for get_data.sh to fetch under the same name; nothing where FLAGS says where data are.
+needs() {  # NAME FILE
+  [[ ${FLAGS:-} == *--data=* ]] || compgen -G "data/$2" >/dev/null && return
+  echo "results: there is no data/$2; scripts/get_data.sh $1 fetches it, FLAGS=--data=… says where else it is (see the head of this script)" >&2
   exit 2
-fi
+}
+
+case ${line[0]} in
+  *cifar10*) needs cifar10 cifar-10-batches-bin/test_batch.bin ;;
+  *movielens*) needs movielens ml-latest-small/ratings.csv ;;
+  *femnist) needs femnist 'femnist/train/*.json' ;;
+  *shakespeare) needs shakespeare 'shakespeare/train/*.json' ;;
+  *celeba) needs celeba 'celeba/train/*.json' ;;
+esac
 readonly only=${ONLY:-${line[1]}}
 exec "$tessera" sweep "experiments/${line[0]}.toml" ${only:+--only="$only"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
-  ${SEEDS:+--seeds="$SEEDS"} ${JOBS:+--jobs="$JOBS"} "${line[@]:3}" ${FLAGS:-}
+  --seeds="${SEEDS:-90}" ${JOBS:+--jobs="$JOBS"} "${line[@]:3}" ${FLAGS:-}
