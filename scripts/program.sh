@@ -14,4 +14,5 @@ find_tessera() {
 }
 
 tessera=$(find_tessera)
+# shellcheck disable=SC2034  # It is for whoever reads this file.
 readonly tessera

@@ -216,6 +216,7 @@ TEST_F(SimProcess, ADivergedModelIsReportedNotAveragedOn) {
             1);
   EXPECT_NE(said("err").find("model has diverged by round"), std::string::npos) << said("err");
   EXPECT_NE(said("err").find(", at "), std::string::npos) << said("err");
+  EXPECT_TRUE(fs::exists(root_ / "wild/diverged"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/sim_progress.h"
 #include "cli/together.h"
 #include "node/device_failed.h"
+#include "node/divergence.h"
 #include "report/checkpoint_file.h"
 #include "run/longer.h"
 #include "run/made.h"
@@ -335,6 +336,9 @@ Simulated simulate(const Experiment& experiment, const std::filesystem::path& ou
   try {
     if (const auto stopped = carry_out(*run, written, options, prepared.before))
       return {{}, *stopped};
+  } catch (const Divergence& diverged) {
+    if (folder) folder->write_divergence(diverged.what());
+    throw;
   } catch (const DeviceFailed& failed) {
     throw DeviceFailed(fmt::format("{}; {}", failed.what(), how_to_go_on(out, options)));
   }

@@ -26,6 +26,7 @@
 #include "report/chart_svg.h"
 #include "report/compare.h"
 #include "report/page.h"
+#include "report/run_folder.h"
 #include "report/target.h"
 #include "run/plan.h"
 
@@ -49,9 +50,8 @@ fs::path folder_of(const SweepArguments& arguments) {
 }
 
 std::size_t unfinished(const std::vector<PreparedCell>& cells) {
-  return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [](const auto& cell) {
-    return cell.state != CellState::kFinished;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.is_to_run(); }));
 }
 
 int print_cells(const std::vector<PreparedCell>& cells, const fs::path& out) {
@@ -121,10 +121,19 @@ void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
     print_err("written to {}: table.csv, table.tex, report.html, figures\n", out.string());
 }
 
+// Those that have come to an end by now.
+std::vector<PreparedCell> ended(std::vector<PreparedCell> cells) {
+  std::erase_if(cells, [](const PreparedCell& cell) {
+    return !RunFolder::finished(cell.folder) && !RunFolder::diverged(cell.folder);
+  });
+  return cells;
+}
+
 int run_here(const std::vector<PreparedCell>& cells, const fs::path& out,
              const SweepArguments& arguments) {
   const SweepEnding ending = run_cells(cells, arguments.run);
   if (ending.stopped) {
+    collect(ended(cells), out, arguments);
     print_err("stopped; the same command goes on where it was\n");
     return kInterrupted;
   }
@@ -139,7 +148,7 @@ int run_here(const std::vector<PreparedCell>& cells, const fs::path& out,
 
 int submit(const std::vector<PreparedCell>& cells, const fs::path& out, const std::string& script) {
   for (const PreparedCell& cell : cells)
-    if (cell.state != CellState::kFinished) make_folder(cell);
+    if (cell.is_to_run()) make_folder(cell);
   const std::string path = (out / "sweep.sbatch").string();
   or_throw(write_file(path, bytes_of(script)));
   print_err("{} cells as a job array, {}; its logs are in {}\n", unfinished(cells), path,
@@ -197,10 +206,10 @@ Action add_sweep(CLI::App& parser) {
   auto arguments = std::make_shared<SweepArguments>();
   arguments->experiment = add_experiment_options(parser);
   parser.footer(
-      "A cell that is finished is not run again, one that was cut short goes on from its "
-      "checkpoint.\n"
-      "Exit codes: 0 all cells are finished, 1 some failed, 2 asked wrongly, 130 stopped by Ctrl-C "
-      "with\ncheckpoints.\n\n"
+      "A cell that is finished or has diverged is not run again, one that was cut short goes on "
+      "from its\ncheckpoint.\n"
+      "Exit codes: 0 all cells are finished or diverged, 1 some failed, 2 asked wrongly, 130 "
+      "stopped by Ctrl-C\nwith checkpoints.\n\n"
       "Examples:\n"
       "  tessera sweep experiments/toy_sweep.toml --out=runs/toy\n"
       "  tessera sweep experiments/toy_sweep.toml --only=jwins --jobs=2\n"

@@ -30,6 +30,18 @@ void wait_until_free(const fs::path& folder, const Stopwatch& waiting) {
   }
 }
 
+// Whoever reads the folder would take that run for the whole of it.
+void refuse_single_run(const SweepCell& cell, const fs::path& out) {
+  std::error_code ignored;
+  const fs::path run = out / cell.run;
+  if (cell.run.empty() || cell.run == cell.name || !fs::exists(run / "config.toml", ignored))
+    return;
+  throw std::invalid_argument(
+      fmt::format("{0} holds a run of one seed, and cell {1} would lie within it: move what is in "
+                  "it to {0}/seed-N, N being the seed in its config.toml, or choose another --out",
+                  run.string(), cell.name));
+}
+
 PreparedCell prepare(SweepCell cell, const fs::path& out, const Stopwatch& waiting) {
   PreparedCell prepared{.folder = out / cell.name, .log = out / "logs" / (cell.name + ".log")};
   try {
@@ -37,11 +49,14 @@ PreparedCell prepare(SweepCell cell, const fs::path& out, const Stopwatch& waiti
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("cell {}: {}", cell.name, error.what()));
   }
+  refuse_single_run(cell, out);
   wait_until_free(prepared.folder, waiting);
   RunFolder::check(prepared.folder, prepared.config, ExistingRun::kResume);
   std::error_code ignored;
   if (RunFolder::finished(prepared.folder))
     prepared.state = CellState::kFinished;
+  else if (RunFolder::diverged(prepared.folder))
+    prepared.state = CellState::kDiverged;
   else if (fs::exists(prepared.folder / "metrics.jsonl", ignored))
     prepared.state = CellState::kCutShort;
   prepared.cell = std::move(cell);
@@ -51,9 +66,10 @@ PreparedCell prepare(SweepCell cell, const fs::path& out, const Stopwatch& waiti
 }  // namespace
 
 std::string_view to_string(CellState state) {
-  return state == CellState::kFinished ? "finished"
-         : state == CellState::kNew    ? "new"
-                                       : "cut short";
+  return state == CellState::kFinished   ? "finished"
+         : state == CellState::kDiverged ? "diverged"
+         : state == CellState::kNew      ? "new"
+                                         : "cut short";
 }
 
 std::vector<PreparedCell> prepare_cells(std::vector<SweepCell> cells, const fs::path& out) {

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-enum class CellState { kNew, kCutShort, kFinished };
+enum class CellState { kNew, kCutShort, kFinished, kDiverged };
 std::string_view to_string(CellState state);
 
 struct PreparedCell {
@@ -19,12 +19,14 @@ struct PreparedCell {
   CellState state = CellState::kNew;
 
   const std::string& name() const { return cell.name; }
+  // What has diverged would do so again.
+  bool is_to_run() const { return state == CellState::kNew || state == CellState::kCutShort; }
   bool on_gpu() const { return cell.experiment.device.starts_with("cuda"); }
 };
 
 // Reads every cell's lines and looks into its folder, and touches nothing. Throws
 // std::invalid_argument that names the cell whose lines are wrong, or whose folder holds another
-// experiment or is in use.
+// experiment, is in use, or lies within a run of one seed.
 std::vector<PreparedCell> prepare_cells(std::vector<SweepCell> cells,
                                         const std::filesystem::path& out);
 

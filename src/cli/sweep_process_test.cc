@@ -162,6 +162,59 @@ TEST_F(SweepProcess, CtrlCStopsEveryCellWithACheckpoint) {
   }
 }
 
+TEST_F(SweepProcess, StoppedItShowsWhatIsFinished) {
+  write("two.toml",
+        "nodes = 4\nmodel = \"quadratic:dimension=2000\"\ntopology = \"ring\"\n"
+        "evaluate = \"every=1\"\ncase = [\n{ name = \"short\", protocol = \"dpsgd:rounds=5\" },\n"
+        "{ name = \"endless\", protocol = \"dpsgd:rounds=1000000\" },\n]\n");
+  EXPECT_EQ(shell("$tessera sweep $root/two.toml --jobs=1 --out=$root/two "
+                  "> $root/out 2> $root/err & sweep=$!;"
+                  "while [ ! -s $root/two/endless/metrics.jsonl ]; do sleep 0.01; done;"
+                  "kill -TERM $sweep; wait $sweep"),
+            130);
+  EXPECT_TRUE(has_said("out", "\nshort ")) << said("out") << said("err");
+  EXPECT_FALSE(has_said("out", "endless")) << said("out");
+  EXPECT_TRUE(fs::exists(root_ / "two/table.csv"));
+}
+
+TEST_F(SweepProcess, ACellThatDivergesIsDoneAndTheTableSaysSo) {
+  write("two.toml",
+        "nodes = 4\ntopology = \"ring\"\nprotocol = \"dpsgd:rounds=400\"\ncase = [\n"
+        "{ name = \"tame\", model = \"quadratic\" },\n"
+        "{ name = \"wild\", model = \"quadratic:lr=3\" },\n]\n");
+  const std::string line = path("two.toml") + " --out=" + out("two");
+  for (const char* already : {"0 finished before", ""}) {
+    ASSERT_EQ(sweep(line), 0) << said("err");
+    EXPECT_TRUE(has_said("err", already)) << said("err");
+    EXPECT_TRUE(has_said("out", "\nwild (diverged) ")) << said("out");
+    EXPECT_TRUE(has_said("err", "wild, seed 90: node ")) << said("err");
+    EXPECT_TRUE(has_said("err", "has diverged by round")) << said("err");
+  }
+  EXPECT_FALSE(has_said("err", "wild  diverged")) << "it ran again: " << said("err");
+  ASSERT_EQ(sweep(line + " --dry-run"), 0);
+  EXPECT_EQ(said("out"), "finished   tame\ndiverged   wild\n");
+  // By itself it is tried again, and what it had come to is forgotten.
+  EXPECT_EQ(
+      tessera("sim " + path("two.toml") + ":tame --overwrite --quiet --out=" + out("two/wild")), 0);
+  EXPECT_FALSE(fs::exists(root_ / "two/wild/diverged"));
+}
+
+// A run of one seed would stand for all: only it would be in the table.
+TEST_F(SweepProcess, SeedsBesideARunOfOneSeedAreRefusedUntilItIsOneOfThem) {
+  write("one.toml",
+        "nodes = 4\nmodel = \"quadratic\"\ntopology = \"ring\"\nprotocol = \"dpsgd:rounds=5\"\n"
+        "[sweep]\nsharing = [\"full\", \"jwins\"]\n");
+  const std::string line = path("one.toml") + " --only=full --quiet --out=" + out("one");
+  ASSERT_EQ(sweep(line), 0) << said("err");
+  EXPECT_EQ(sweep(line + " --seeds=90..92"), 2);
+  EXPECT_TRUE(has_said("err", "one/full holds a run of one seed")) << said("err");
+  ASSERT_EQ(shell("cd $root/one; mkdir some; mv full some/seed-90; mv some full"), 0);
+  const auto before = fs::last_write_time(root_ / "one/full/seed-90/summary.json");
+  ASSERT_EQ(sweep(line + " --seeds=90..92"), 0) << said("err");
+  EXPECT_TRUE(has_said("out", " 3\n")) << "three seeds: " << said("out");
+  EXPECT_EQ(fs::last_write_time(root_ / "one/full/seed-90/summary.json"), before);
+}
+
 TEST_F(SweepProcess, ForSlurmItIsAJobArrayOfWhatIsNotFinished) {
   write("grid.toml", grid_);
   const std::string line = path("grid.toml") + " --out=" + out("grid");

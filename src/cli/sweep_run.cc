@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "cli/sweep_progress.h"
+#include "report/run_folder.h"
 
 namespace tessera {
 namespace {
@@ -84,16 +85,15 @@ class Runner {
 };
 
 std::size_t finished_of(const std::vector<PreparedCell>& cells) {
-  return static_cast<std::size_t>(
-      std::count_if(cells.begin(), cells.end(),
-                    [](const PreparedCell& cell) { return cell.state == CellState::kFinished; }));
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const PreparedCell& cell) { return !cell.is_to_run(); }));
 }
 
 Runner::Runner(const std::vector<PreparedCell>& cells, const SweepOptions& options)
     : options_(options), progress_(cells.size(), finished_of(cells), options.quiet) {
   bool on_gpu = false;
   for (const PreparedCell& cell : cells)
-    if (cell.state != CellState::kFinished) {
+    if (cell.is_to_run()) {
       waiting_.push_back(&cell);
       on_gpu |= cell.on_gpu();
     }
@@ -152,6 +152,8 @@ void Runner::note_end(const RunningCell& ended, int code) {
   const PreparedCell& cell = *ended.cell;
   if (code == 0) {
     progress_.ended(cell, "finished");
+  } else if (RunFolder::diverged(cell.folder)) {
+    progress_.ended(cell, "diverged");
   } else if (!ending_.stopped) {
     const std::string why = why_it_ended(code, cell);
     ending_.failed.push_back({cell.name(), why});

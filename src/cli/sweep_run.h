@@ -25,7 +25,8 @@ struct SweepEnding {
   bool stopped = false;  // By a signal; cells that ran have their checkpoints.
 };
 
-// Those that are not finished, in their order. A cell that fails keeps no other from running.
+// Those that are to run, in their order. A cell that fails keeps no other from running, and one
+// that diverges has not failed: that is what it came to.
 SweepEnding run_cells(const std::vector<PreparedCell>& cells, const SweepOptions& options);
 
 }  // namespace tessera

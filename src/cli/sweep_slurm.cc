@@ -20,7 +20,7 @@ std::string slurm_script(const std::vector<PreparedCell>& cells, const SlurmOpti
   std::size_t count = 0;
   bool on_gpu = false;
   for (const PreparedCell& cell : cells) {
-    if (cell.state == CellState::kFinished) continue;
+    if (!cell.is_to_run()) continue;
     list += fmt::format("  {}\n", for_shell(cell.folder.string()));
     on_gpu |= cell.on_gpu();
     ++count;

@@ -92,6 +92,9 @@ Cell chance_cell(const StoredRun& run, const StoredRun& first) {
 
 std::string progress_of(const StoredRun& run) {
   if (run.finished()) return "";
+  const std::size_t diverged = run.diverged();
+  if (diverged == run.seeds.size()) return " (diverged)";
+  if (diverged > 0) return fmt::format(" ({} of {} seeds diverged)", diverged, run.seeds.size());
   const auto rounds = mean_of(run.figures("rounds"));
   return fmt::format(" (unfinished, round {:.0f}{})", rounds.value_or(0),
                      run.rounds_planned ? fmt::format(" of {}", *run.rounds_planned) : "");
@@ -274,7 +277,13 @@ std::vector<std::string> comparison_notes(std::span<const StoredRun> runs) {
     if (const auto hostile = mean_of(run.figures("hostile_nodes")))
       notes.push_back(fmt::format("{}: {:.0f} of {} nodes are hostile; figures are of the others",
                                   run.name, *hostile, run.setting("nodes")));
-    if (!run.finished())
+    bool goes_on = false;
+    for (const StoredSeed& seed : run.seeds) {
+      if (!seed.diverged.empty())
+        notes.push_back(fmt::format("{}, seed {}: {}", run.name, seed.seed, seed.diverged));
+      goes_on = goes_on || (!seed.finished() && seed.diverged.empty());
+    }
+    if (goes_on)
       notes.push_back(fmt::format(
           "{} is not finished: its figures are those of its last evaluation; continue it with {}",
           run.name, run.command));

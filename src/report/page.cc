@@ -97,6 +97,7 @@ class NodeFacts {
 void append_seed(std::string& out, const StoredSeed& seed, const MetricsTable& table,
                  std::size_t rows_max) {
   out += fmt::format("{{\"seed\":{},\"finished\":{},", quoted(seed.seed), seed.finished());
+  if (!seed.diverged.empty()) out += "\"diverged\":true,";
   const Json summary = Json::parse(seed.summary, nullptr, false);
   if (const auto digest = summary.find("model_digest");
       summary.is_object() && digest != summary.end() && digest->is_string())

@@ -78,6 +78,11 @@ std::optional<std::string> RunFolder::finished(const fs::path& path) {
   return summary.ok() ? std::optional(*summary) : std::nullopt;
 }
 
+std::optional<std::string> RunFolder::diverged(const fs::path& path) {
+  const Result<std::string> why = read_text_file(path / "diverged");
+  return why.ok() ? std::optional(std::string(trimmed(*why))) : std::nullopt;
+}
+
 RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existing,
                      std::string_view former)
     : path_(std::move(path)),
@@ -86,11 +91,11 @@ RunFolder::RunFolder(fs::path path, std::string_view config, ExistingRun existin
       lock_(path_) {
   refuse_existing(path_, config, existing, former);
   std::error_code failed;
-  // What a killed process was writing, and a summary that would make an unfinished run look
+  // What a killed process was writing, and an ending that would make a run that goes on look
   // finished.
   for (const auto& entry : fs::directory_iterator(path_ / "checkpoint", failed))
     if (entry.path().extension().string().starts_with(".part")) fs::remove(entry.path(), failed);
-  fs::remove(path_ / "summary.json", failed);
+  for (const char* ending : {"summary.json", "diverged"}) fs::remove(path_ / ending, failed);
   const bool resumes = existing == ExistingRun::kResume && fs::exists(path_ / "config.toml");
   if (!resumes)
     for (const char* name : {"metrics.jsonl", "metrics.jsonl.before", "checkpoint"})
@@ -110,6 +115,10 @@ void RunFolder::append_metrics(std::string_view line) {
 
 void RunFolder::write_summary(std::string_view json) {
   or_throw(write_file(path_ / "summary.json", bytes_of(json)));
+}
+
+void RunFolder::write_divergence(std::string_view why) {
+  or_throw(write_file(path_ / "diverged", bytes_of(fmt::format("{}\n", why))));
 }
 
 void RunFolder::write_checkpoint(std::uint32_t round, ByteSpan state) {

@@ -1,6 +1,7 @@
 // A run's folder: config.toml, metrics.jsonl, summary.json, checkpoint/ and nothing else but a lock
-// while a process works in it. Files are replaced whole, so a crash leaves the old one or the new
-// one; metrics grow a line at a time, and resuming cuts them back to what the checkpoint knew.
+// while a process works in it, and `diverged` instead of a summary where a model did. Files are
+// replaced whole, so a crash leaves the old one or the new one; metrics grow a line at a time, and
+// resuming cuts them back to what the checkpoint knew.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +36,14 @@ class RunFolder {
                     ExistingRun existing, std::string_view former = {});
   // The summary of a run that came to its end.
   static std::optional<std::string> finished(const std::filesystem::path& path);
+  // Why a run ended before its end, where a model diverged.
+  static std::optional<std::string> diverged(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  // These three throw std::runtime_error where they cannot write; then all is as it was before.
+  // These four throw std::runtime_error where they cannot write; then all is as it was before.
   void append_metrics(std::string_view line);
   void write_summary(std::string_view json);
+  void write_divergence(std::string_view why);
   // `round` names the file; the two newest are kept, so that a torn one has a predecessor. The rows
   // it counts on are on the disk before it is.
   void write_checkpoint(std::uint32_t round, ByteSpan state);

@@ -11,6 +11,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "report/json_depth.h"
+#include "report/run_folder.h"
 
 namespace tessera {
 namespace {
@@ -89,6 +90,10 @@ Result<StoredSeed> read_seed(const fs::path& folder, StoredRun& run) {
   StoredSeed seed{.folder = folder};
   for (const auto& [key, value] : parse_config(*config))
     if (key == "seed") seed.seed = value;
+  if (const std::optional<std::string> why = RunFolder::diverged(folder)) {
+    seed.diverged = why->empty() ? "its model has diverged" : *why;
+    return seed;
+  }
   std::error_code ignored;
   if (!fs::exists(folder / "summary.json", ignored)) {
     const Json row = Json::parse(last_line(folder / "metrics.jsonl"), nullptr, false);
@@ -152,6 +157,11 @@ std::optional<double> StoredSeed::figure(std::string_view name) const {
 
 bool StoredRun::finished() const {
   return std::all_of(seeds.begin(), seeds.end(), [](const auto& seed) { return seed.finished(); });
+}
+
+std::size_t StoredRun::diverged() const {
+  return static_cast<std::size_t>(std::count_if(
+      seeds.begin(), seeds.end(), [](const auto& seed) { return !seed.diverged.empty(); }));
 }
 
 std::string StoredRun::setting(std::string_view key) const {

@@ -22,6 +22,7 @@ struct StoredSeed {
   std::string summary{};  // The text of summary.json; empty for a run that has not come to its end.
   // The numbers of the summary; of an unfinished run those of its last row, nothing before that.
   std::map<std::string, double> figures{};
+  std::string diverged{};  // Why it ended, where a model diverged; then there are no figures.
 
   bool finished() const { return !summary.empty(); }
   std::optional<double> figure(std::string_view name) const;
@@ -37,6 +38,7 @@ struct StoredRun {
   std::optional<Round> rounds_planned{};
 
   bool finished() const;
+  std::size_t diverged() const;                     // How many of its seeds.
   std::string setting(std::string_view key) const;  // From config; empty when it is not there.
   // The figure of every seed that has it.
   std::vector<double> figures(std::string_view figure) const;

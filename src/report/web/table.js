@@ -32,6 +32,8 @@ const RUN_COLUMNS = [
 
 function stateOf(run) {
   if (run.finished) return "finished";
+  const diverged = run.seeds.filter((seed) => seed.diverged).length;
+  if (diverged) return diverged < run.seeds.length ? `${diverged} of ${run.seeds.length} seeds diverged` : "diverged";
   const going = run.seeds.filter((seed) => !seed.finished);
   const planned = /rounds=(\d+)/.exec(run.config.protocol || "")?.[1];
   const at = going.map((seed) => showRound(seed.figures.rounds ?? 0)).join(", ");
