@@ -51,7 +51,9 @@ int report(const ReportArguments& arguments) {
   for (const Error& error : found.left_out) print_err("left out: {}\n", error.message);
   if (found.runs.empty()) return 1;
   for (const StoredRun& run : found.runs)
-    if (!run.finished()) print_err("{} is not finished: it is shown as far as it is\n", run.name);
+    if (!run.finished())
+      print_err("{} {}: it is shown as far as it is\n", run.name,
+                run.diverged() > 0 ? "has diverged" : "is not finished");
   const std::vector<MetricsTable> tables = read_metrics(found.runs);
   for (const MetricsTable& table : tables)
     if (!table.note.empty()) print_err("left out: {}\n", table.note);

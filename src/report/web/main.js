@@ -64,7 +64,7 @@ function drawControls() {
             drawCharts();
           },
         }),
-        el("span", {}, chip(run, paint), " ", run.name, run.finished ? "" : " (unfinished)"),
+        el("span", {}, chip(run, paint), " ", run.name, run.finished ? "" : ` (${stateOf(run).split(":")[0]})`),
       ),
     ),
   );
@@ -157,7 +157,7 @@ function drawHead() {
   const { data } = page;
   document.title = `${data.title}: tessera`;
   document.getElementById("title").textContent = data.title;
-  const unfinished = data.runs.filter((run) => !run.finished).length;
+  const unfinished = data.runs.filter((run) => run.seeds.some((seed) => !seed.finished && !seed.diverged)).length;
   const facts = [
     `${data.runs.length} ${data.runs.length === 1 ? "run" : "runs"}`,
     ...["nodes", "data", "model"]
