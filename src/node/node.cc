@@ -19,7 +19,8 @@ Node::Node(NodeParts parts)
       first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
   if (parts.merge)
-    merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every, parts.merge->period});
+    merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every, parts.merge->period,
+                         parts.merge->last_codec});
   const Sharing& sharing = *first_.sharing;
   if (!first_.protocol->take_pieces({sharing.pieces(), sharing.tells_every_piece()}))
     throw std::invalid_argument(
@@ -160,9 +161,8 @@ void Node::send(const Heading& heading, const Share& share, std::span<const Node
 }
 
 Payload Node::encode(const Heading& heading, const Share& share) {
-  Encoded encoded =
-      tessera::encode(heading, share, speaking().codec, {.run = speaking().run, .sender = id_},
-                      random_.fork("rounding", sent_++));
+  Encoded encoded = tessera::encode(heading, share, codec(), {.run = speaking().run, .sender = id_},
+                                    random_.fork("rounding", sent_++));
   return {std::make_shared<const Letter>(std::move(encoded.bytes)), encoded.value_bytes};
 }
 

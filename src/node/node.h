@@ -37,6 +37,7 @@ struct MergeParts {
   Voice voice{};
   Round every = 0;    // Rounds of the first voice from one merge to the next; 0: not by rounds.
   Duration period{};  // Time from one merge to the next; zero: not by time. By neither: at the end.
+  Codec last_codec{};  // Of the last merge, in place of the voice's.
 };
 
 struct NodeParts {
@@ -123,6 +124,7 @@ class Node {
     Voice voice{};
     Round every = 0;
     Duration period{};
+    Codec last_codec{};
     bool under_way = false;
     bool last = false;  // The first voice has come to its end.
     Round merged = 0;   // Rounds it had done when the last merge was over; by time, merges.
@@ -134,6 +136,9 @@ class Node {
   void begin_training();
   const Voice& current() const { return merging() ? merge_->voice : first_; }
   const Voice& speaking() const { return second_speaks_ ? merge_->voice : first_; }
+  const Codec& codec() const {
+    return second_speaks_ && merge_->last ? merge_->last_codec : speaking().codec;
+  }
   // Has a voice's protocol do something: the verbs it uses are meant for that voice.
   template <typename Act>
   void let_speak(bool second, Act act);

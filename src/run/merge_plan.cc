@@ -18,9 +18,10 @@ constexpr std::array kMerges = {
               .usage = "end:peers=1,codec=gamma+planes,patience=none",
               .summary = "once, when the protocol has come to its end"},
     MergeKind{.name = "every",
-              .usage = "every:rounds=100,peers=1,codec=gamma+planes,patience=none",
+              .usage = "every:rounds=100,peers=1,codec=gamma+planes,last=gamma+f32,patience=none",
               .summary = "after every so many rounds of a synchronous protocol, or every so often "
-                         "(time=60s) of an asynchronous one; and at the end"},
+                         "(time=60s) of an asynchronous one; and at the end, with a codec of its "
+                         "own where last= names one"},
 };
 
 // Nodes of asynchronous protocols go on without a peer that does not come to the merge.
@@ -41,6 +42,14 @@ Duration read_period(Options& options) {
   return period;
 }
 
+void refuse_last_codec(const Spec& spec) {
+  for (const auto& [option, value] : spec.options)
+    if (option == "last")
+      throw std::invalid_argument(fmt::format(
+          "merge={}: there is one merge, and it is the last: name its codec by codec={}",
+          to_string(spec), value));
+}
+
 }  // namespace
 
 std::span<const MergeKind> merges() {
@@ -50,9 +59,11 @@ std::span<const MergeKind> merges() {
 std::optional<MergePlan> read_merge(const Plan& plan) {
   const std::string& line = plan.experiment.merge;
   if (line.empty() || line == "none") return std::nullopt;
-  Options options(parse_spec(line));
+  const Spec spec = parse_spec(line);
+  Options options(spec);
   MergePlan merge;
-  if (require_entry(merges(), "merge", options.name()).name == "every") {
+  const bool often = require_entry(merges(), "merge", options.name()).name == "every";
+  if (often) {
     const bool by_time = options.has("time");
     if (by_time && plan.protocol.kind->synchronous)
       throw std::invalid_argument(fmt::format(
@@ -68,9 +79,13 @@ std::optional<MergePlan> read_merge(const Plan& plan) {
       merge.period = read_period(options);
     else
       merge.options.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
+  } else {
+    refuse_last_codec(spec);
   }
   merge.options.patience = read_patience(options, plan.protocol);
   merge.codec = parse_codec(options.text("codec", "gamma+planes"));
+  merge.last_codec =
+      often ? parse_codec(options.text("last", to_string(merge.codec))) : merge.codec;
   const std::int64_t peers = options.integer("peers", 1, between(1, 1e9));
   options.done();
   merge.options.topology =
@@ -86,7 +101,8 @@ std::optional<MergeParts> make_merge(const Plan& plan, NodeId id, std::size_t di
                               .protocol = std::make_unique<Merging>(id, plan.merge->options),
                               .codec = plan.merge->codec},
                     .every = plan.merge->options.every,
-                    .period = plan.merge->period};
+                    .period = plan.merge->period,
+                    .last_codec = plan.merge->last_codec};
 }
 
 }  // namespace tessera

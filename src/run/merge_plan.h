@@ -20,6 +20,7 @@ struct MergePlan {
   MergingOptions options{};
   Duration period{};  // From one merge to the next, where it is told by time.
   Codec codec{};
+  Codec last_codec{};  // Of the last merge: nothing after it averages away what it rounds.
 };
 
 struct MergeKind {

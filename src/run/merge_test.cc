@@ -291,7 +291,7 @@ TEST(Merge, IsTheSameStoppedAndRestoredAndOnAnyThreads) {
   for (const char* protocol : {"dpsgd:rounds=4", "divshare:fanout=2,until=5s"}) {
     Experiment experiment = toy();
     experiment.protocol = protocol;
-    experiment.merge = protocol[1] == 'p' ? "every:rounds=2" : "end";
+    experiment.merge = protocol[1] == 'p' ? "every:rounds=2,codec=gamma+q8,last=gamma+f32" : "end";
     experiment.network = "links:up=4kB/s,down=4kB/s,latency=20ms,stragglers=2,slowdown=5";
     const Plan plan = read_plan(experiment);
     SimulatedRun whole(plan, 3);
@@ -331,6 +331,34 @@ TEST(Merge, TakesTheCodecNamedForIt) {
   EXPECT_NEAR((small - without) / (exact - without), 0.27, 0.03);
 }
 
+// Four bits in the middle of the run; what the last merge rounds is what stays between the nodes.
+TEST(Merge, TheLastMayHaveACodecOfItsOwn) {
+  struct Case {
+    std::string protocol, often;
+  };
+  for (const Case& one :
+       {Case{"dpsgd:rounds=6", "every:rounds=3"}, Case{"swift:until=7s", "every:time=4s"}}) {
+    SCOPED_TRACE(one.protocol);
+    const auto bytes_and_distance = [&](const std::string& codecs) {
+      Experiment experiment = toy();
+      experiment.model = "quadratic:dimension=4000";
+      experiment.protocol = one.protocol;
+      experiment.merge = one.often + codecs;
+      SimulatedRun run(read_plan(experiment), 1);
+      const Summary summary = run.to_end();
+      return std::pair(summary.last.bytes_per_node, summary.last.merged->relative_distance);
+    };
+    const auto [rounded, apart] = bytes_and_distance(",codec=raw32+q4");
+    const auto [last_exact, nothing] = bytes_and_distance(",codec=raw32+q4,last=raw32+f32");
+    const auto [exact, as_little] = bytes_and_distance(",codec=raw32+f32");
+    EXPECT_GT(apart, 0.01);
+    EXPECT_LT(nothing, 1e-6);
+    EXPECT_LT(as_little, 1e-6);
+    // There are two merges.
+    EXPECT_NEAR((exact - rounded) / (last_exact - rounded), 2, 0.02);
+  }
+}
+
 TEST(Merge, RefusalsSayWhatToChange) {
   const auto refusal = [](auto change) -> std::string {
     Experiment experiment = toy();
@@ -361,6 +389,9 @@ TEST(Merge, RefusalsSayWhatToChange) {
             "leave out the merge or the hostile nodes");
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "end:rounds=5"; }),
             "end: there is no option 'rounds'. Known: patience, codec, peers.");
+  EXPECT_EQ(refusal([](Experiment& e) { e.merge = "end:last=gamma+f16"; }),
+            "merge=end:last=gamma+f16: there is one merge, and it is the last: name its codec by "
+            "codec=gamma+f16");
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "none"; }), "(accepted)");
 }
 
