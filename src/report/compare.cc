@@ -129,6 +129,7 @@ struct Column {
   Cell (*cell)(const StoredRun& run, const StoredRun& first) = nullptr;
   std::string_view contest{};  // The figure that is compared; none: nobody wins.
   double sign = 1;             // -1: the highest wins.
+  bool by_name_only = false;   // Not in a table of all columns.
 };
 
 using Run = const StoredRun&;
@@ -163,6 +164,11 @@ constexpr std::array kColumns = {
            "merged_loss"},
     Column{"consensus_relative", "apart",
            [](Run run, Run) { return figure_cell(run, "consensus_relative", three_digits); }},
+    Column{
+        .name = "consensus_distance",
+        .title = "distance",
+        .cell = [](Run run, Run) { return figure_cell(run, "consensus_distance", three_digits); },
+        .by_name_only = true},
     Column{"seeds", "seeds", [](Run run, Run) { return seeds_cell(run); }},
 };
 
@@ -245,7 +251,8 @@ std::vector<std::string> parse_columns(std::string_view text,
 
 std::vector<std::string> all_columns() {
   std::vector<std::string> names;
-  for (const Column& column : kColumns) names.emplace_back(column.name);
+  for (const Column& column : kColumns)
+    if (!column.by_name_only) names.emplace_back(column.name);
   return names;
 }
 

@@ -20,8 +20,8 @@ std::string comparison_table(std::span<const StoredRun> runs, TableFormat format
                              const std::vector<std::string>& columns = {});  // None: all.
 
 // "run,network.slowdown,accuracy" as columns' names, titles being taken too. Besides those of
-// all_columns() a line of config.toml can be one, whose `keys` these are, or an option of it.
-// Throws std::invalid_argument.
+// all_columns() there are columns that are shown only where they are named, and a line of
+// config.toml can be one, whose `keys` these are, or an option of it. Throws std::invalid_argument.
 std::vector<std::string> parse_columns(std::string_view text,
                                        std::span<const std::string_view> keys);
 std::vector<std::string> all_columns();

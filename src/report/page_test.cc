@@ -269,7 +269,7 @@ TEST_F(PageTest, TheComparisonHasTheMergedModels) {
     write_run(name, 0.5, 100);
     write(name + "/summary.json",
           fmt::format("{{\"accuracy\":0.5,\"merged_accuracy\":{},\"merged_loss\":{},"
-                      "\"consensus_relative\":0.125}}",
+                      "\"consensus_relative\":0.125,\"consensus_distance\":2.5}}",
                       accuracy, loss));
   };
   write_merged("a", 0.75, 1.5);
@@ -286,6 +286,9 @@ TEST_F(PageTest, TheComparisonHasTheMergedModels) {
       std::string::npos);
   EXPECT_NE(csv.find(",0.75,,1.5,0.125,1\n"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",,,,,1\n"), std::string::npos) << csv;
+  const std::vector<std::string> columns = parse_columns("run,apart,consensus_distance", {});
+  EXPECT_EQ(comparison_table(found.runs, TableFormat::kCsv, columns),
+            "run,consensus_relative,consensus_distance\na,0.125,2.5\nb,0.125,2.5\nolder,,\n");
 }
 
 // Four of twenty nodes are hostile: a comparison says so, and the page knows which.

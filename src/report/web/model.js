@@ -63,6 +63,15 @@ const FIGURES = [
     about: "How far nodes' models are from their mean: root mean square, as part of the mean's norm.",
   },
   {
+    id: "consensus_distance",
+    section: "curves",
+    title: "Consensus distance, absolute",
+    y: "consensus_distance",
+    show: showNumber,
+    can_log: true,
+    about: "The same as a Euclidean distance, whatever the mean's norm.",
+  },
+  {
     id: "train_loss",
     section: "curves",
     title: "Training loss",
