@@ -18,9 +18,7 @@ Node::Node(NodeParts parts)
       model_(std::move(parts.model)),
       first_{parts.run, std::move(parts.sharing), std::move(parts.protocol), parts.codec},
       random_(parts.random) {
-  if (parts.merge)
-    merge_.emplace(Merge{std::move(parts.merge->voice), parts.merge->every, parts.merge->period,
-                         parts.merge->last_codec});
+  if (parts.merge) merge_.emplace(Merge{.parts = *std::move(parts.merge)});
   const Sharing& sharing = *first_.sharing;
   if (!first_.protocol->take_pieces({sharing.pieces(), sharing.tells_every_piece()}))
     throw std::invalid_argument(
@@ -32,7 +30,7 @@ Node::Node(NodeParts parts)
               "all pieces: use protocol=divshare, sharing=fragments, or a sharing without pieces "
               "(full; jwins:pieces=1)");
   first_.sharing->start(model());
-  if (merge_) merge_->voice.sharing->start(model());
+  if (merge_) merge_->parts.voice.sharing->start(model());
 }
 
 template <typename Act>
@@ -72,15 +70,15 @@ void Node::on(Arrived arrived) {
   const Result<ReadMessage>& read = arrived.payload.letter->read();
   if (!read) return refuse(from, read.error().kind);
   const Message& message = *read->message;
-  const bool second = merge_ && message.envelope.run == merge_->voice.run;
-  const Voice& voice = second ? merge_->voice : first_;
+  const bool second = merge_ && message.envelope.run == merge_->parts.voice.run;
+  const Voice& voice = second ? merge_->parts.voice : first_;
   if (message.envelope.run != voice.run) return refuse(from, "run");
   // The transport knows who it talks to; a message that says otherwise is forged or misrouted.
   if (message.envelope.sender != from) return refuse(from, "sender");
   if (!second && merge_ && merge_->last) return;
   // Protocols that wait for nobody may act at once on what they hear, and it would meet a model
   // that is being merged.
-  if (!second && merging() && merge_->period > Duration::zero()) return refuse(from, "late");
+  if (!second && merging() && merge_->by_time()) return refuse(from, "late");
   Result<HeardShare> share = voice.sharing->admit(read->share());
   const OwnSize own{.norm = model_.norm(), .parameters = model().size()};
   const std::string_view why = share.ok() ? doubt(read->norm, own) : share.error().kind;
@@ -97,6 +95,7 @@ Round Node::rounds_done() const {
 }
 
 void Node::train() {
+  if (merge_) pass_over_merges();
   if (merge_is_due()) return begin_merge();
   begin_training();
 }
@@ -113,16 +112,38 @@ void Node::finish() {
     return;
   }
   merge_->last = true;
+  pass_over_merges();
   begin_merge();
 }
 
 bool Node::merge_is_due() const {
   if (!merge_) return false;
-  if (merge_->period > Duration::zero())
-    return now() >= Instant(merge_->period * (std::int64_t{merge_->merged} + 1));
-  if (merge_->every == 0) return false;
+  const MergeParts& parts = merge_->parts;
+  const Round merged = merge_->merged;
+  if (merge_->by_time())
+    return (parts.times == 0 || merged < parts.times) &&
+           now() >= Instant(parts.period * (std::int64_t{merged} + 1));
+  if (parts.every == 0) return false;
   const Round done = first_.protocol->rounds_done();
-  return done != merge_->merged && done % merge_->every == 0;
+  return done != merged && done % parts.every == 0;
+}
+
+// Who was away while others merged would wait for nobody, merge after merge.
+void Node::pass_over_merges() {
+  const MergeParts& parts = merge_->parts;
+  const Duration since_start = now().time_since_epoch();
+  if (!merge_->by_time() || parts.lasts_max == Duration::zero() || since_start < parts.lasts_max)
+    return;
+  auto over = static_cast<Round>((since_start - parts.lasts_max) / parts.period);
+  if (parts.times > 0) over = std::min(over, parts.times);
+  if (over <= merge_->merged) return;
+  note("missed a merge", over - merge_->merged);
+  merge_->merged = over;
+}
+
+Round Node::merge_number() const {
+  if (merge_->by_time()) return merge_->merged;
+  return merge_->parts.every > 0 ? rounds_done() / merge_->parts.every : 0;
 }
 
 void Node::begin_merge() {
@@ -131,15 +152,16 @@ void Node::begin_merge() {
 }
 
 // All nodes have one model now, as they had when the run began: the first voice's sharing starts
-// anew.
+// anew. One that came to its end late may have a merge before the last to go through.
 void Node::end_merge() {
   merge_->under_way = false;
-  merge_->merged =
-      merge_->period > Duration::zero() ? merge_->merged + 1 : first_.protocol->rounds_done();
-  if (merge_->last) {
+  const bool was_final = merge_->is_final();
+  merge_->merged = merge_->by_time() ? merge_->merged + 1 : first_.protocol->rounds_done();
+  if (was_final) {
     finished_ = true;
     return;
   }
+  if (merge_->last) return begin_merge();
   first_.sharing->start(model());
   begin_training();
 }
@@ -215,12 +237,13 @@ void Node::fields(Archive& archive) {
   first_.protocol->fields(archive);
   if (merge_) {
     archive(merge_->under_way, merge_->last, merge_->merged);
-    merge_->voice.protocol->fields(archive);
+    merge_->parts.voice.protocol->fields(archive);
   }
   if (!archive.loading() || !archive.ok()) return;
   archive.require(admits_what_is_kept(), "a saved share is not for this model");
-  archive.require(!merge_ || merge_->under_way != merge_->voice.protocol->waiting_for().empty(),
-                  "a saved merge is under way and is not");
+  archive.require(
+      !merge_ || merge_->under_way != merge_->parts.voice.protocol->waiting_for().empty(),
+      "a saved merge is under way and is not");
   archive.require(!merge_ || !merge_->last || merge_->under_way || finished_,
                   "a saved node has done with all but its last merge");
   archive.require(!training() || merging() || waiting_for().empty(),
@@ -240,7 +263,7 @@ std::size_t Node::kept_bytes() const {
 std::vector<const Share*> Node::kept() const {
   std::vector<const Share*> shares = first_.protocol->kept();
   if (!merge_) return shares;
-  for (const Share* const share : merge_->voice.protocol->kept()) shares.push_back(share);
+  for (const Share* const share : merge_->parts.voice.protocol->kept()) shares.push_back(share);
   return shares;
 }
 
@@ -252,7 +275,7 @@ bool Node::admits_what_is_kept() const {
       return std::isfinite(squared_norm(share->values)) && voice.sharing->admit(lent).ok();
     });
   };
-  return all_admitted(first_) && (!merge_ || all_admitted(merge_->voice));
+  return all_admitted(first_) && (!merge_ || all_admitted(merge_->parts.voice));
 }
 
 }  // namespace tessera

@@ -37,6 +37,10 @@ struct MergeParts {
   Voice voice{};
   Round every = 0;    // Rounds of the first voice from one merge to the next; 0: not by rounds.
   Duration period{};  // Time from one merge to the next; zero: not by time. By neither: at the end.
+  // By time: how many there are before the last, 0 where that is not known; and after how long one
+  // is over, zero where it may take any time.
+  Round times = 0;
+  Duration lasts_max{};
   Codec last_codec{};  // Of the last merge, in place of the voice's.
 };
 
@@ -104,6 +108,7 @@ class Node {
   // The same in two steps, for shares whose copies are not sent one after the other.
   Payload encode(const Heading& heading, const Share& share);
   void send(const Payload& payload, NodeId peer);
+  Round merge_number() const;  // Of the merge under way, from 0.
   std::uint32_t piece_of(const Share& share) const { return speaking().sharing->piece_of(share); }
   void merge(std::span<const Contribution> others);
   // For a round without averaging: the sharing's memory of it is over all the same.
@@ -121,23 +126,23 @@ class Node {
  private:
   // The second voice, and how far the node is with it.
   struct Merge {
-    Voice voice{};
-    Round every = 0;
-    Duration period{};
-    Codec last_codec{};
+    MergeParts parts{};
     bool under_way = false;
     bool last = false;  // The first voice has come to its end.
     Round merged = 0;   // Rounds it had done when the last merge was over; by time, merges.
+    bool by_time() const { return parts.period > Duration::zero(); }
+    bool is_final() const { return last && merged >= parts.times; }
   };
   bool merging() const { return merge_ && merge_->under_way; }
   bool merge_is_due() const;
+  void pass_over_merges();
   void begin_merge();
   void end_merge();
   void begin_training();
-  const Voice& current() const { return merging() ? merge_->voice : first_; }
-  const Voice& speaking() const { return second_speaks_ ? merge_->voice : first_; }
+  const Voice& current() const { return merging() ? merge_->parts.voice : first_; }
+  const Voice& speaking() const { return second_speaks_ ? merge_->parts.voice : first_; }
   const Codec& codec() const {
-    return second_speaks_ && merge_->last ? merge_->last_codec : speaking().codec;
+    return second_speaks_ && merge_->is_final() ? merge_->parts.last_codec : speaking().codec;
   }
   // Has a voice's protocol do something: the verbs it uses are meant for that voice.
   template <typename Act>

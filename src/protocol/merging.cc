@@ -7,12 +7,11 @@
 
 namespace tessera {
 
-// Merges are numbered by the rounds they come after, so that one who missed some is not a merge
-// behind for ever.
+// Merges are numbered by the rounds or the time they come after, so that one who missed some is not
+// a merge behind for ever.
 void Merging::on_start(Node& node) {
   if (under_way_) return wait(node);
-  const Round number = options_.every > 0 ? node.rounds_done() / options_.every : 0;
-  step_ = std::max(step_, number * length());
+  step_ = std::max(step_, node.merge_number() * length());
   forget_before_step();
   under_way_ = true;
   began_ = node.now();

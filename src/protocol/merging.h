@@ -28,8 +28,7 @@ namespace tessera {
 
 struct MergingOptions {
   std::shared_ptr<const Topology> topology{};  // One with a cycle.
-  Round every = 0;      // Rounds of the first voice from one merge to the next; 0: one at the end.
-  Duration patience{};  // Per step; zero: without end.
+  Duration patience{};                         // Per step; zero: without end.
 };
 
 class Merging final : public Protocol {

@@ -50,6 +50,18 @@ void refuse_last_codec(const Spec& spec) {
           to_string(spec), value));
 }
 
+// Those by time before the end, where that is a moment.
+Round merges_before_end(const MergePlan& merge, const PreparedProtocol& protocol) {
+  if (merge.period == Duration::zero() || protocol.until == kNever || protocol.rounds > 0) return 0;
+  return static_cast<Round>((protocol.until.time_since_epoch() - Duration(1)) / merge.period);
+}
+
+// Of all steps together.
+Duration patience_of(const MergingOptions& merging) {
+  const Round steps = merging.topology->cycle_length();
+  return merging.patience < Duration::max() / steps ? merging.patience * steps : Duration::zero();
+}
+
 }  // namespace
 
 std::span<const MergeKind> merges() {
@@ -78,7 +90,7 @@ std::optional<MergePlan> read_merge(const Plan& plan) {
     if (by_time)
       merge.period = read_period(options);
     else
-      merge.options.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
+      merge.every = static_cast<Round>(options.integer("rounds", 100, between(1, 1e9)));
   } else {
     refuse_last_codec(spec);
   }
@@ -96,12 +108,15 @@ std::optional<MergePlan> read_merge(const Plan& plan) {
 std::optional<MergeParts> make_merge(const Plan& plan, NodeId id, std::size_t dimension) {
   if (!plan.merge) return std::nullopt;
   const SharingContext whole{.dimension = static_cast<std::uint32_t>(dimension), .seed = plan.seed};
+  const MergingOptions& merging = plan.merge->options;
   return MergeParts{.voice = {.run = hash_bytes(bytes_of("merge"), plan.run()),
                               .sharing = make_sharing("full", whole),
-                              .protocol = std::make_unique<Merging>(id, plan.merge->options),
+                              .protocol = std::make_unique<Merging>(id, merging),
                               .codec = plan.merge->codec},
-                    .every = plan.merge->options.every,
+                    .every = plan.merge->every,
                     .period = plan.merge->period,
+                    .times = merges_before_end(*plan.merge, plan.protocol.prepared),
+                    .lasts_max = patience_of(merging),
                     .last_codec = plan.merge->last_codec};
 }
 

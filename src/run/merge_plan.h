@@ -18,7 +18,8 @@ struct Plan;
 
 struct MergePlan {
   MergingOptions options{};
-  Duration period{};  // From one merge to the next, where it is told by time.
+  Round every = 0;    // Rounds from one merge to the next, where it is told by rounds;
+  Duration period{};  // by time likewise. Neither: one at the end.
   Codec codec{};
   Codec last_codec{};  // Of the last merge: nothing after it averages away what it rounds.
 };

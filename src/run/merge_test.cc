@@ -125,6 +125,18 @@ TEST(Merge, EverySoOftenWhereNobodyWaits) {
   }
 }
 
+// The straggler is in a training of seven seconds when the run ends and has not come to the third
+// merge, for which the others wait: it comes to that and to the last.
+TEST(Merge, OneThatEndsLateTakesPartInAllOfThem) {
+  Experiment experiment = toy();
+  experiment.protocol = "divshare:fanout=2,until=20s";
+  experiment.compute = "constant:round=1s,stragglers=1,slowdown=7,noise=0";
+  experiment.merge = "every:time=5s";
+  SimulatedRun run(read_plan(experiment), 1);
+  EXPECT_LT(run.to_end().last.merged->distance, 1e-5);
+  for (NodeId id = 0; id < 6; ++id) EXPECT_TRUE(run.simulation().node(id).notes().empty()) << id;
+}
+
 // A world that writes down what a node does.
 struct Post final : Env {
   Instant time{};
@@ -176,6 +188,32 @@ TEST(Merge, ACrashRepeatsNoMerge) {
   EXPECT_TRUE(world.trains);
   EXPECT_TRUE(world.sent.empty());
   EXPECT_EQ(again->rounds_done(), 1u);
+}
+
+// One of two was away for 500 s, in which there were 49 merges that took two seconds at most. It
+// comes to the fiftieth, waits in vain, and trains.
+TEST(Merge, OneThatWasAwayGoesThroughTheMergesThatAreOverNoMore) {
+  Experiment experiment = toy();
+  experiment.nodes = "2";
+  experiment.protocol = "swift:until=1000s";
+  experiment.merge = "every:time=10s,patience=2s";
+  const Plan plan = read_plan(experiment);
+  const auto node = make_node(plan, 0, Vector(40, 0.0f), {});
+  Post world;
+  node->handle(Started{}, world);
+  world.time = Instant(std::chrono::seconds(500));
+  world.sent.clear();
+  world.trains = false;
+  node->handle(Trained{Vector(40, 1.0f), 0}, world);
+  EXPECT_EQ(node->notes().at("missed a merge"), 49u);
+  ASSERT_FALSE(world.sent.empty());
+  const auto& told = world.sent.back().second.letter->read();
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->message->heading.round, 49u);
+  EXPECT_FALSE(world.trains);
+  world.time += std::chrono::seconds(2);
+  node->handle(Woke{}, world);
+  EXPECT_TRUE(world.trains);
 }
 
 // Messages are lost, nodes crash, come back late or not before the end: the run comes to its end,

@@ -134,7 +134,7 @@ void refuse_contradictions(const Plan& plan) {
         "out the merge or the hostile nodes",
         plan.experiment.merge));
   if (!plan.sharing.kind->fixed_peers_only) return;
-  if (plan.merge && plan.merge->options.every > 0 && !plan.sharing.kind->resynchronizes)
+  if (plan.merge && plan.merge->every > 0 && !plan.sharing.kind->resynchronizes)
     throw std::invalid_argument(
         fmt::format("sharing={} keeps copies of its neighbours, which a merge between rounds would "
                     "falsify: use merge=end",
