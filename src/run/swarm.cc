@@ -121,14 +121,22 @@ struct Healed {
   double at_s = 0;
 };
 
+// The part of a node's time that is not lost to merges by time, however long they take.
+double free_of_merges(const Plan& plan) {
+  if (!plan.merge || plan.merge->period == Duration::zero()) return 1;
+  const MergingOptions& merging = plan.merge->options;
+  return 1 - to_seconds(merging.patience * merging.topology->cycle_length()) /
+                 to_seconds(plan.merge->period);
+}
+
 // Every honest node that had not finished by then has got on since, as far as there was time for
 // it.
-Result<void> check_progress(const Simulation& simulation, const Auditor& auditor,
+Result<void> check_progress(const Simulation& simulation, const Auditor& auditor, const Plan& plan,
                             const std::map<NodeId, Healed>& healed) {
   if (!simulation.finished()) return auditor.broken(simulation.why_stuck());
   for (const auto& [id, then] : healed) {
-    const auto time_for =
-        static_cast<Round>(std::max(0.0, kSwarmEndsAt - then.at_s) / kSlowestRound);
+    const auto time_for = static_cast<Round>(std::max(0.0, kSwarmEndsAt - then.at_s) *
+                                             free_of_merges(plan) / kSlowestRound);
     if (auditor.is_hostile(id)) continue;
     const Round now = simulation.node(id).rounds_done();
     if (now < std::min(then.rounds + std::min(time_for, kAfterHealing), kSwarmRounds))
@@ -166,12 +174,14 @@ Result<SwarmStory> run_swarm_world(std::uint64_t seed, unsigned threads) {
       return auditor.broken("the run does not come to an end");
   }
   if (const auto fine = auditor.check_nodes(); !fine) return fine.error();
-  if (const auto fine = check_progress(simulation, auditor, healed); !fine) return fine.error();
+  if (const auto fine = check_progress(simulation, auditor, world.plan, healed); !fine)
+    return fine.error();
   for (NodeId id = 0; id < simulation.node_count(); ++id)
     story.messages += simulation.counts(id).offered.messages;
   for (const auto& [reason, count] : simulation.refusals()) story.refused += count;
   story.crashes = simulation.crashes();
   story.hostile = world.plan.faults.hostile().size();
+  story.merges = world.plan.merge.has_value();
   story.virtual_seconds = to_seconds(simulation.now().time_since_epoch());
   story.digest = simulation.model_digest();
   return story;

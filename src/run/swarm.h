@@ -1,8 +1,9 @@
 // Randomized simulation testing, in the manner of TigerBeetle and FoundationDB: small worlds full
 // of trouble. A seed chooses a topology, a protocol, a sharing, a rule, a codec, a network, a pace
-// of computing, sizes and faults, in half of the worlds hostile nodes too. After every event what
-// must always hold is checked, of the honest nodes; then the faults end, but for the hostile, and
-// every honest node must get on with its work. A world that fails is one number to repeat it by:
+// of computing, sizes and faults; hostile nodes in half of the worlds, merges in some of the
+// others. After every event what must always hold is checked, of the honest nodes; then the faults
+// end, but for the hostile, and every honest node must get on with its work. A world that fails is
+// one number to repeat it by:
 //
 //   tessera replay --swarm=12345
 #pragma once
@@ -25,6 +26,7 @@ std::string describe(const ToyWorldOptions& world);
 
 struct SwarmStory {
   std::uint64_t events = 0, messages = 0, crashes = 0, refused = 0, hostile = 0;
+  bool merges = false;
   double virtual_seconds = 0;
   std::uint64_t digest = 0;
 };

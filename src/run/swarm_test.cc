@@ -18,7 +18,7 @@ constexpr std::uint64_t kBlocks = 2;  // So that two cores have something to do.
 class Swarm : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(Swarm, EveryWorldHoldsAndGetsOn) {
-  std::uint64_t messages = 0, crashes = 0, hostile_worlds = 0;
+  std::uint64_t messages = 0, crashes = 0, hostile_worlds = 0, merging_worlds = 0;
   for (std::uint64_t seed = GetParam(); seed < kWorlds; seed += kBlocks) {
     RecordProperty("seed", std::to_string(seed));
     const Result<SwarmStory> story = run_swarm_world(seed);
@@ -28,11 +28,13 @@ TEST_P(Swarm, EveryWorldHoldsAndGetsOn) {
     messages += story->messages;
     crashes += story->crashes;
     hostile_worlds += story->hostile > 0;
+    merging_worlds += story->merges;
   }
   // The worlds must be worth something.
   EXPECT_GT(messages, kWorlds * 100);
   EXPECT_GT(crashes, kWorlds / 10);
   EXPECT_GT(hostile_worlds, kWorlds / kBlocks / 3);
+  EXPECT_GT(merging_worlds, kWorlds / kBlocks / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, Swarm, testing::Range(std::uint64_t{0}, kBlocks));

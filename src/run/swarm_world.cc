@@ -139,6 +139,17 @@ std::string draw_rule(Random& random, bool compares) {
   return compares && chance(random, 0.6) ? one_of(random, by_peer) : one_of(random, by_coordinate);
 }
 
+// Now and then, where nobody is hostile. All the patience of a merge is less than its period.
+std::string draw_merge(Random& random, bool by_rounds) {
+  if (chance(random, 0.7)) return "none";
+  const std::string patience = fmt::format("patience={}s", 1 + random.below(2));
+  if (chance(random, 0.3)) return "end:" + patience;
+  const std::string when = by_rounds ? fmt::format("rounds={}", 4 + random.below(20))
+                                     : fmt::format("time={}s", 20 + random.below(20));
+  return fmt::format("every:{},{}{}", when, patience,
+                     one_of(random, {"", ",codec=gamma+bf16", ",codec=rice+q6,last=auto"}));
+}
+
 }  // namespace
 
 ToyWorldOptions swarm_world(std::uint64_t seed) {
@@ -163,6 +174,10 @@ ToyWorldOptions swarm_world(std::uint64_t seed) {
   world.rule = draw_rule(hostility, compares);
   if (const std::string hostile = draw_hostile(hostility, world.nodes); !hostile.empty())
     world.faults = world.faults == "none" ? hostile : world.faults + "," + hostile;
+  else {
+    Random merging = Random(seed).fork("swarm merge");
+    world.merge = draw_merge(merging, world.protocol.find("rounds=") != std::string::npos);
+  }
   return world;
 }
 
@@ -170,9 +185,9 @@ std::string describe(const ToyWorldOptions& world) {
   return fmt::format(
       "nodes={} dimension={} seed={}\n  topology={}\n  protocol={}\n  sharing={}\n  rule={}\n  "
       "codec={}\n"
-      "  network={}\n  compute={}\n  faults={}",
+      "  merge={}\n  network={}\n  compute={}\n  faults={}",
       world.nodes, world.dimension, world.seed, world.topology, world.protocol, world.sharing,
-      world.rule, world.codec, world.network, world.compute, world.faults);
+      world.rule, world.codec, world.merge, world.network, world.compute, world.faults);
 }
 
 }  // namespace tessera

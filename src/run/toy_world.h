@@ -26,6 +26,7 @@ struct ToyWorldOptions {
   std::string sharing = "full";
   std::string rule = "auto";
   std::string codec = "gamma+planes";
+  std::string merge = "none";
   std::string network = "ideal";
   std::string compute = "constant:round=1s";
   std::string faults = "none";
@@ -40,6 +41,7 @@ inline Experiment experiment_of(const ToyWorldOptions& options) {
           .sharing = options.sharing,
           .rule = options.rule,
           .codec = options.codec,
+          .merge = options.merge,
           .network = options.network,
           .compute = options.compute,
           .faults = options.faults};
