@@ -60,6 +60,13 @@ loss-duplicates          --protocol=dpsgd:rounds=12,patience=3s --faults=loss=0.
 reorder-spikes           --protocol=divshare:fanout=3,until=12s --sharing=fragments --faults=reorder=0.2@50ms,spike=0.02@2s
 partition                --protocol=dpsgd:rounds=12,patience=2s --sharing=jwins --faults=partition=3s/6s,heal=9s
 crashes                  --protocol=dpsgd:rounds=15,patience=2s --faults=crash=8s/2s,snapshot=2s,heal=20s --network=links:up=1Mbit/s
+hostile                  --protocol=dpsgd:rounds=12 --faults=hostile=2,attack=sign_flip
+hostile-clipped          --protocol=dpsgd:rounds=12 --rule=clipped --faults=hostile=2,attack=random
+median                   --protocol=dpsgd:rounds=12 --rule=median
+trimmed                  --protocol=dpsgd:rounds=12 --sharing=topk:budget=0.4 --rule=trimmed
+merge-end                --protocol=divshare:fanout=3,until=12s --sharing=fragments --merge=end --network=fifo:up=200kbit/s
+merge-rounds             --protocol=dpsgd:rounds=12 --sharing=jwins --merge=every:rounds=5,codec=range+q8,last=range+f16
+merge-time               --protocol=swift:until=12s --merge=every:time=4s --network=fifo:up=500kbit/s
 crashes-forgotten        --protocol=divshare:fanout=3,until=15s --sharing=fragments --faults=crash=8s/2s,memory=nothing
 '
 
@@ -69,6 +76,7 @@ readonly models='
 logistic                 --data=synthetic:samples=400,test=100 --model=logistic --partition=shards:per_node=2
 mlp                      --data=synthetic:samples=400,test=100 --model=mlp:hidden=40/20 --training=sgd:lr=0.05,batch=8,steps=4,momentum=0.9
 gn-lenet                 --data=synthetic:samples=200,test=50,shape=3/32/32 --model=gn-lenet --training=sgd:lr=0.05,batch=8,steps=2
+gn-lenet-winograd        --data=synthetic:samples=200,test=50,shape=3/32/32 --model=gn-lenet --training=sgd:lr=0.05,batch=8,steps=2 --device=cpu:convolution=winograd
 gn-lenet-odd             --data=synthetic:samples=200,test=50,shape=3/27/21 --model=gn-lenet --training=sgd:lr=0.05,batch=5,steps=2
 cnn28                    --data=synthetic:samples=200,test=50,shape=1/28/28 --model=cnn28 --training=sgd:lr=0.05,batch=8,steps=2 --partition=dirichlet:alpha=0.5
 femnist-cnn              --data=synthetic:samples=100,test=50,shape=1/28/28,classes=62 --model=femnist-cnn --training=sgd:lr=0.05,batch=8,steps=1
