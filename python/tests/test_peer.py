@@ -61,7 +61,7 @@ def pulled(net, node, rounds_max=None, lines=LINES, **more):
 class Exchange(unittest.TestCase):
     def test_ends_with_the_simulations_bits(self):
         for more in ({}, {"sharing": "full"}, {"sharing": "choco"}, {"protocol": "epidemic:fanout=2,rounds=12"},
-                     {"merge": "end"}):
+                     {"merge": "end"}, {"merge": "every:rounds=5,codec=gamma+q8,last=gamma+f32"}):
             with self.subTest(**more), live.network(4) as net:
                 models = net.on_threads(lambda node: pulled(net, node, lines=LINES | more))
                 self.assertEqual(kernels.digest(models), simulated(**(LINES | more)).digest)

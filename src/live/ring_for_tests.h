@@ -20,6 +20,7 @@
 #include "live/link/testing.h"
 #include "live/runtime.h"
 #include "live/runtime_control.h"
+#include "run/merge_plan.h"
 #include "run/plan.h"
 
 namespace tessera {
@@ -64,9 +65,11 @@ class LiveNode final : public RuntimeObserver {
                          .retold = 2};
   Round crash_after = 0;          // Ends as a crash would, after this round; 0: never.
   Round crash_at_checkpoint = 0;  // The same, once its state is saved.
+  int crash_at_merge_share = 0;   // The same when the so-manieth share of a merge comes.
   int failing_checkpoints = 0;    // So many cannot be written.
   std::uint64_t roster_run = 0;
   std::string attack{};  // Of a hostile node.
+  std::string merge{};   // The run's line.
   bool links_as_needed = false;
   std::unique_ptr<EventLogWriter> log{};
 
@@ -125,7 +128,8 @@ class LiveNode final : public RuntimeObserver {
                            .topology = "ring",
                            .protocol = protocol_,
                            .rule = rule_,
-                           .codec = "gamma+f32"});
+                           .codec = "gamma+f32",
+                           .merge = merge});
   }
   std::unique_ptr<Node> make(Vector initial) const {
     return make_node(plan(), id_, std::move(initial), {});
@@ -154,6 +158,14 @@ class LiveNode final : public RuntimeObserver {
   }
   void on_event(Instant at, const Event& event) override {
     if (log) log->event(at, event);
+    if (crash_at_merge_share > 0 && is_of_a_merge(event) && --crash_at_merge_share == 0)
+      throw Crash("as asked for");
+  }
+  bool is_of_a_merge(const Event& event) const {
+    const auto* const arrived = std::get_if<Arrived>(&event);
+    if (!arrived || !arrived->payload.letter->read().ok()) return false;
+    const std::uint64_t run = make_merge(plan(), id_, kDimension)->voice.run;
+    return arrived->payload.letter->read()->message->envelope.run == run;
   }
   void on_round(Instant at, const Node& node) override {
     if (log) log->round(at, node.rounds_done(), node.model());

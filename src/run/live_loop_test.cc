@@ -100,12 +100,12 @@ class LiveLoopTest : public testing::Test {
   }
 
   const fs::path root_ = fs::path(testing::TempDir()) / fmt::format("live_loop_{}", ::getpid());
-  const Experiment lines_{.nodes = "3",
-                          .model = "quadratic:dimension=50,noise=0",
-                          .topology = "ring",
-                          .protocol = "dpsgd:rounds=10",
-                          .sharing = "jwins",
-                          .evaluate = "every=4"};
+  Experiment lines_{.nodes = "3",
+                    .model = "quadratic:dimension=50,noise=0",
+                    .topology = "ring",
+                    .protocol = "dpsgd:rounds=10",
+                    .sharing = "jwins",
+                    .evaluate = "every=4"};
 };
 
 TEST_F(LiveLoopTest, EndsWithTheSimulationsModels) {
@@ -113,6 +113,20 @@ TEST_F(LiveLoopTest, EndsWithTheSimulationsModels) {
 }
 
 TEST_F(LiveLoopTest, OneThatLeftComesBack) {
+  EXPECT_EQ(digest_of_all(5), SimulatedRun(read_plan(lines_)).to_end().model_digest);
+}
+
+// Three nodes merge in three steps, in two of which the same two meet.
+class LiveMergeTest : public LiveLoopTest {
+ protected:
+  LiveMergeTest() { lines_.merge = "every:rounds=4,codec=gamma+q8,last=gamma+f32"; }
+};
+
+TEST_F(LiveMergeTest, EndsWithTheSimulationsModels) {
+  EXPECT_EQ(digest_of_all(-1), SimulatedRun(read_plan(lines_)).to_end().model_digest);
+}
+
+TEST_F(LiveMergeTest, OneThatLeftAfterAMergeComesBack) {
   EXPECT_EQ(digest_of_all(5), SimulatedRun(read_plan(lines_)).to_end().model_digest);
 }
 
