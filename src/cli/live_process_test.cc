@@ -98,6 +98,9 @@ TEST_F(LiveProcess, EndsInTheSimulatorsBits) {
   for (const char* sharing : {"full", "jwins", "choco"})
     expect_same_digest(fmt::format("{} --protocol=dpsgd:rounds=40 --sharing={}", toy_, sharing));
   expect_same_digest(toy_ + "--protocol=epidemic:rounds=40,fanout=3");
+  expect_same_digest(toy_ +
+                     "--protocol=dpsgd:rounds=40 --sharing=jwins "
+                     "--merge=every:rounds=15,codec=gamma+q8,last=gamma+f32");
 }
 
 // The lie is the same one, and what is measured is of the same nodes.
@@ -190,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Recipes, LiveFashionMnist, testing::Values("full", "jwi
 TEST_F(LiveProcess, KilledAndFrozenNodesThatSaveEveryRoundChangeNoBit) {
   expect_same_digest(
       "--nodes=8 --model=quadratic:dimension=3000 --evaluate=every=50 "
-      "--protocol=dpsgd:rounds=60 --sharing=jwins",
+      "--protocol=dpsgd:rounds=60 --sharing=jwins --merge=every:rounds=7,codec=gamma+q8",
       quick_ +
           "--pace=20ms --checkpoint=0s --restart "
           "--nemesis=for=3s,every=300ms,frozen=400ms,seed=3");

@@ -14,7 +14,10 @@ class LiveMerge : public LiveRing {
  protected:
   void make_merging(const std::string& protocol, const std::string& merge) {
     make(protocol);
-    for (auto& node : nodes_) node->merge = merge;
+    for (auto& node : nodes_) {
+      node->merge = merge;
+      node->options.gather = kPatience;
+    }
   }
 };
 
@@ -44,7 +47,7 @@ TEST_F(LiveMerge, KilledInAMergeAndStartedAgainItEndsInTheSameModels) {
 // means of those there were.
 TEST_F(LiveMerge, OneThatIsKilledInTheMiddleCostsAccuracyAndNotTheRun) {
   constexpr const char* kProtocol = "dpsgd:rounds=6,patience=15s";
-  make(kProtocol);
+  make_merging(kProtocol, "none");
   run_all();
   Vector lowest = nodes_[0]->model, highest = lowest;
   for (const auto& node : nodes_)
