@@ -56,8 +56,8 @@ struct DeviceOptions {
 DeviceOptions parse_device(std::string_view spec);
 std::string_view to_string(DeviceOptions::Precision precision);  // As parse_device reads it.
 // The line without where the work is done and in what portions: which GPUs, how many nodes at a
-// time, how much memory, graphs or none. What the CPU layers and our own kernels compute is the same
-// anywhere, GPUs being of one kind. What LibTorch computes, on a GPU or with mode=stacked, may
+// time, how much memory, graphs or none. What the CPU layers and our own kernels compute is the
+// same anywhere, GPUs being of one kind. What LibTorch computes, on a GPU or with mode=stacked, may
 // differ in its last bits.
 std::string without_place(std::string_view spec);
 
