@@ -163,7 +163,7 @@ class LiveNode final : public RuntimeObserver {
   }
   bool is_of_a_merge(const Event& event) const {
     const auto* const arrived = std::get_if<Arrived>(&event);
-    if (!arrived || !arrived->payload.letter->read().ok()) return false;
+    if (!arrived || !arrived->payload.letter->read()) return false;
     const std::uint64_t run = make_merge(plan(), id_, kDimension)->voice.run;
     return arrived->payload.letter->read()->message->envelope.run == run;
   }
