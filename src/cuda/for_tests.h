@@ -43,11 +43,7 @@ class Numbers {
       : host(testing::normals(size, Random(seed))), device_(size) {
     send();
   }
-  void send() const {
-    require(cudaMemcpy(device_.data(), host.data(), host.size() * sizeof(float),
-                       cudaMemcpyHostToDevice),
-            "a copy");
-  }
+  void send() const { upload_now(device_.data(), host.data(), host.size() * sizeof(float)); }
   float* device() const { return device_.data(); }
   Vector back() const {
     Vector values(host.size());

@@ -33,9 +33,7 @@ constexpr std::size_t kNodes = 3;
 template <typename T>
 DeviceArray<T> on_device(const std::vector<T>& values) {
   DeviceArray<T> memory(values.size());
-  require(
-      cudaMemcpy(memory.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
-      "a copy");
+  upload_now(memory.data(), values.data(), values.size() * sizeof(T));
   return memory;
 }
 

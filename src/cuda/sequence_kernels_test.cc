@@ -192,8 +192,7 @@ TEST(CudaRatings, OfUsersAndItemsThatOccurMoreThanOnce) {
   EXPECT_LT(error_of(all.d_factors.back(), gradient), 1e-6);
   const DeviceArray<StepRates> rates(kNodes);
   const std::vector<StepRates> same(kNodes, {.lr = 0.25f});
-  require(cudaMemcpy(rates.data(), same.data(), kNodes * sizeof(StepRates), cudaMemcpyHostToDevice),
-          "a copy");
+  upload_now(rates.data(), same.data(), kNodes * sizeof(StepRates));
   descend_touched(all.pass(), all.shape, gradients, rates.data(), all.factors.device());
   for (std::size_t i = 0; i < gradient.size(); ++i)
     gradient[i] = double{all.factors.host[i]} - 0.25 * gradient[i];
