@@ -9,7 +9,7 @@ namespace {
 constexpr int kThreads = 256;
 
 // Four numbers of a piece's gradient, its parts added up. Where a tensor ends, some of them are no
-// numbers of it.
+// numbers of it, and zero. Loops over them have constant bounds, so that they stay in registers.
 struct FourOf {
   std::size_t first;
   int count;
@@ -28,8 +28,10 @@ struct FourOf {
       d[2] += four.z;
       d[3] += four.w;
     }
-    for (int i = 0; !whole && i < count; ++i)
-      for (int part = 0; part < gradient.count; ++part)
+    if (whole) return;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      for (int part = 0; i < count && part < gradient.count; ++part)
         d[i] += parts[part * gradient.part_stride + i];
   }
 };
@@ -48,8 +50,8 @@ __device__ double sum_of_block(double own) {
 __global__ void squares_kernel(const Gradient* gradients, double* squares) {
   const FourOf own(gradients[blockIdx.x]);
   double sum = 0;
-  for (int i = 0; i < own.count; ++i)
-    sum += static_cast<double>(own.d[i]) * static_cast<double>(own.d[i]);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) sum += static_cast<double>(own.d[i]) * static_cast<double>(own.d[i]);
   sum = sum_of_block(sum);
   if (threadIdx.x == 0)
     squares[static_cast<std::size_t>(blockIdx.y) * gridDim.x + blockIdx.x] = sum;
@@ -89,7 +91,9 @@ __global__ void descend_kernel(Descent descent, const Gradient* gradients, const
   const float scale = scales ? scales[blockIdx.y] : 1;
   const FourOf own(gradient);
   const std::size_t first = blockIdx.y * dimension + gradient.first + own.first;
-  for (int i = 0; i < own.count; ++i) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (i >= own.count) break;
     const std::size_t at = first + i;
     const float d = scale * own.d[i];
     parameters[at] =
