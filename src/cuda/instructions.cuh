@@ -72,6 +72,12 @@ __device__ inline void wait_for_all_but() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroups));
 }
 
+// What is computed from x is computed anew after this, again and again in a loop, rather than once
+// before it and kept in registers.
+__device__ inline void stay_here(float& x) {
+  asm volatile("" : "+f"(x));
+}
+
 // A barrier for all threads of a cluster, where the GPU has them.
 __device__ inline void meet_cluster() {
 #if __CUDA_ARCH__ >= 900

@@ -45,6 +45,9 @@ class HeldWeights {
             [&](int j, float(&to)[2]) {
               to[0] = weights_[k + 2 * j];
               to[1] = weights_[k + 2 * j + 1];
+              // The parts of all that are held would fill more registers than there are.
+              stay_here(to[0]);
+              stay_here(to[1]);
             });
       add_to(all, some);
     }
