@@ -12,6 +12,7 @@ Graph::Graph(const Stream& stream, const std::function<void()>& ask) {
   } catch (...) {
     cudaStreamEndCapture(stream.get(), &taken_down);
     if (taken_down) cudaGraphDestroy(taken_down);
+    cudaGetLastError();  // The next kernel is not to hear of it.
     throw;
   }
   require(cudaStreamEndCapture(stream.get(), &taken_down), "ending a graph");

@@ -79,5 +79,13 @@ TEST(Graphs, ThatCannotBeTakenDownLeaveTheStreamAsItWas) {
   EXPECT_TRUE(clearing.cleared_alone(9));
 }
 
+// The next kernel would be told of it.
+TEST(Graphs, ThatCannotBeTakenDownLeaveNoErrorBehind) {
+  SKIP_WITHOUT_GPU();
+  const Stream stream;
+  EXPECT_THROW(Graph(stream, [] { DeviceArray<float> memory(1); }), DeviceFailed);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 }  // namespace
 }  // namespace tessera::cuda

@@ -88,6 +88,8 @@ namespace {
 // What this thread takes down, and of which stream.
 thread_local EmulatedGraph* taken_down = nullptr;
 thread_local cudaStream_t taken_from = nullptr;
+// What this thread was told last of an error, until it asks.
+thread_local cudaError_t last_error = cudaSuccess;
 
 void in_stream(cudaStream_t stream, std::function<void()> piece) {
   if (stream == nullptr) return piece();
@@ -107,7 +109,7 @@ void finish_all() {
 }
 
 cudaError_t allocate(void** memory, std::size_t bytes) {
-  if (taken_down != nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (taken_down != nullptr) return last_error = cudaErrorStreamCaptureUnsupported;
   {
     const std::lock_guard lock(device().mutex);
     if (bytes > kMemory - device().taken) return cudaErrorMemoryAllocation;
@@ -142,7 +144,7 @@ const char* cudaGetErrorString(cudaError_t) {
   return "an error of the emulated GPU";
 }
 cudaError_t cudaGetLastError() {
-  return cudaSuccess;
+  return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
@@ -223,7 +225,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (taken_down != nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (taken_down != nullptr) return last_error = cudaErrorStreamCaptureUnsupported;
   if (stream) stream->finish();
   return cudaSuccess;
 }
