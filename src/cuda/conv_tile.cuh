@@ -40,12 +40,17 @@ struct ConvTile {
   }
 };
 
-// Splits the work so that a tile has at most `pixels_max` pixels, and rows are dealt evenly.
+// Of shared memory; it leaves enough for what else a block has there.
+constexpr int kTileFloatsMax = 48 * 1024;
+
+// Splits the work so that a tile has at most `pixels_max` pixels, and rows are dealt evenly. Of
+// tiny images the zeros around them take most of a tile.
 inline ConvTile make_tile(ConvTile tile, int pixels_max, int batch) {
   const int all = tile.out_height * tile.out_width;
   if (all <= pixels_max) {
     tile.rows = tile.out_height;
     tile.images = pixels_max / all < batch ? pixels_max / all : batch;
+    while (tile.images > 1 && tile.floats() > kTileFloatsMax) tile.images /= 2;
     return tile;
   }
   const int most = pixels_max / tile.out_width > 0 ? pixels_max / tile.out_width : 1;

@@ -303,5 +303,38 @@ TEST(CudaKernels, PairsKeepTheirAccuracyAtAnyScale) {
   }
 }
 
+// The zeros around 128 images of one pixel take more shared memory than there is.
+TEST(CudaKernels, TinyImagesAreConvolvedInBatchesOfAnySize) {
+  SKIP_WITHOUT_GPU();
+  constexpr int kMany = 128, kFew = 8, kChannels = 32;
+  const ConvShape shape{1, 1, kChannels, kChannels, 5};
+  const auto weights = static_cast<std::size_t>(shape.rows() * shape.outputs);
+  const Numbers images(kMany * kChannels, 1), parameters(weights + kChannels, 2), maxima(kMany, 3),
+      together(images.host.size(), 4), by_few(images.host.size(), 5);
+  const PairMemory split_in(images.host.size(), kMany), split_by(weights, 1);
+  Pass pass{.nodes = 1,
+            .batch = kMany,
+            .parameters = parameters.device(),
+            .dimension = weights + kChannels,
+            .precision = Precision::k3xF16};
+  split_weights(pass, shape, 0, split_by.pairs());
+  split_images(pass, {.data = images.device(), .width = kChannels}, kChannels, maxima.device(),
+               split_in.pairs());
+  for (const bool by_pairs : {true, false}) {
+    const auto convolved = [&](int first, float* out) {
+      const int at = first * kChannels;
+      const Pairs in{split_in.pairs().data + at, split_in.pairs().unit + first};
+      if (by_pairs) return convolve_pairs(pass, shape, in, split_by.pairs(), weights, out + at);
+      convolve(pass, shape, {.data = images.device() + at, .width = kChannels}, 0, weights,
+               out + at);
+    };
+    pass.batch = kMany;
+    convolved(0, together.device());
+    pass.batch = kFew;
+    for (int first = 0; first < kMany; first += kFew) convolved(first, by_few.device());
+    EXPECT_EQ(together.back(), by_few.back()) << by_pairs;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::cuda
