@@ -131,6 +131,7 @@ __device__ void store(const ConvolveArgs& a, const TilePlace& place, int first_p
             fmaf(sums.at[i][j][2 * half], factor, bias[j].x),
             fmaf(sums.at[i][j][2 * half + 1], factor, bias[j].y)};
     }
+  __syncwarp();  // Pixels past the end have parted the lanes; the next product is one of them all.
 }
 
 }  // namespace tessera::cuda

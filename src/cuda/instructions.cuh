@@ -1,7 +1,8 @@
 // Words of the GPU's own that C++ has none for: products of tiles on the tensor cores, blocks of
 // halves out of shared memory, copies that run beside the computing, the blocks of a cluster. Each
-// is an instruction, for all lanes of a warp where nothing else is said. Where the GPU is emulated,
-// emulated/instructions.h has the same words.
+// is an instruction, for all lanes of a warp where nothing else is said. What reads or writes
+// memory says so to the compiler ("memory"), which keeps its own reads and writes on their side of
+// it. Where the GPU is emulated, emulated/instructions.h has the same words.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -46,30 +47,34 @@ __device__ inline void mma_halves(float (&sums)[4], const std::uint32_t (&a)[4],
 __device__ inline void load_blocks(std::uint32_t address, std::uint32_t (&to)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
+               : "r"(address)
+               : "memory");
 }
 __device__ inline void load_turned_blocks(std::uint32_t address, std::uint32_t (&to)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
+               : "r"(address)
+               : "memory");
 }
 
 // A thread's own copies to shared memory, which run beside the computing until it waits for them;
 // what is not `there` becomes zeros.
 __device__ inline void copy16(float* to, const float* from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(there ? 16 : 0));
+               "r"(there ? 16 : 0)
+               : "memory");
 }
 __device__ inline void copy4(float* to, const float* from, bool there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(there ? 4 : 0));
+               "r"(there ? 4 : 0)
+               : "memory");
 }
 __device__ inline void end_group() {
-  asm volatile("cp.async.commit_group;");
+  asm volatile("cp.async.commit_group;" ::: "memory");
 }
 template <int kGroups>
 __device__ inline void wait_for_all_but() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups));
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
 }
 
 // What is computed from x is computed anew after this, again and again in a loop, rather than once
