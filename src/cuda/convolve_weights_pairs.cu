@@ -55,18 +55,18 @@ struct Readers {
   }
 };
 
-// What a block computes from while the next tile is copied, and the other way round.
+// What a block computes from while the next tile is copied, and the other way round: the second
+// image and d_out lie `apart` floats from the first.
 struct Buffers {
-  float* image[2];
-  float* d_out[2];
+  float* image;
+  float* d_out;
+  int apart;
   int* offsets;
-  __device__ Buffers(float* begin, const WeightsArgs& a, int d_out_floats) {
-    for (int turn = 0; turn < 2; ++turn) {
-      image[turn] = begin + turn * (a.tile.floats() + d_out_floats);
-      d_out[turn] = image[turn] + a.tile.floats();
-    }
-    offsets = reinterpret_cast<int*>(d_out[1] + d_out_floats);
-  }
+  __device__ Buffers(float* begin, const WeightsArgs& a, int d_out_floats)
+      : image(begin),
+        d_out(begin + a.tile.floats()),
+        apart(a.tile.floats() + d_out_floats),
+        offsets(reinterpret_cast<int*>(begin + 2 * apart)) {}
 };
 std::size_t buffer_bytes(const ConvTile& tile, int columns) {
   const int pixels = padded_pixels(tile, kTogether);
@@ -82,8 +82,7 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
   const int first_row = (group * (blockDim.x / 32) + threadIdx.x / 32) * 32;
   for (int pixel = threadIdx.x; pixel < pixels; pixel += blockDim.x)
     buffers.offsets[pixel] = a.tile.pixel_offset(pixel);
-  const Readers<kPrecision, kColumns> readers(a, buffers.image[0], buffers.d_out[0], first_row);
-  const int apart = kFloat * static_cast<int>(buffers.image[1] - buffers.image[0]);
+  const Readers<kPrecision, kColumns> readers(a, buffers.image, buffers.d_out, first_row);
 
   const int per_part = (a.part + a.tile.images - 1) / a.tile.images * a.tile.tiles;
   const int tiles = (a.batch + a.tile.images - 1) / a.tile.images * a.tile.tiles;
@@ -92,8 +91,9 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
     if (number < last) {
       const TilePlace place(a.tile, number);
       load_tile(a.tile, a.in, blockIdx.y, a.batch, place, chunk * a.tile.chunk,
-                buffers.image[turn]);
-      load_d_out<kColumns, kPad, kTogether>(a, place, first_column, buffers.d_out[turn]);
+                buffers.image + turn * buffers.apart);
+      load_d_out<kColumns, kPad, kTogether>(a, place, first_column,
+                                            buffers.d_out + turn * buffers.apart);
     }
     end_group();
   };
@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(32 * kWarpsMax, 2) weights_pairs_kernel(const 
       WarpSums<2, kColumns> some;
 #pragma unroll
       for (int pixel = 0; pixel < kSummed; pixel += kTogether)
-        if (begin + pixel < pixels) readers.add(buffers.offsets, begin + pixel, turn * apart, some);
+        if (begin + pixel < pixels)
+          readers.add(buffers.offsets, begin + pixel, turn * kFloat * buffers.apart, some);
       add_to(sums, some);
     }
     __syncthreads();
