@@ -158,9 +158,9 @@ struct ScoreInputs {
 };
 void add_scores(const Pass& pass, const ScoreInputs& inputs, const float* outputs, double* sums);
 
-// to[node][i] = from[node][map[i]], or zero where map[i] is kNowhere.
+// to[row][i] = from[row][map[i]], or zero where map[i] is kNowhere.
 constexpr std::uint32_t kNowhere = 0xffffffff;
-void gather(cudaStream_t stream, int nodes, const std::uint32_t* map, std::size_t from_width,
+void gather(cudaStream_t stream, int rows, const std::uint32_t* map, std::size_t from_width,
             const float* from, std::size_t to_width, float* to);
 
 // Where a tensor's gradient lies: [node][part][size].

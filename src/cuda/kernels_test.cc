@@ -336,5 +336,22 @@ TEST(CudaKernels, TinyImagesAreConvolvedInBatchesOfAnySize) {
   }
 }
 
+// Of Adam's three rows to a node there are more than a grid is high.
+TEST(CudaKernels, GatherAsManyRowsAsThereAre) {
+  SKIP_WITHOUT_GPU();
+  constexpr int kRows = 70'000;
+  const std::vector<std::uint32_t> map = {1, kNowhere, 0};
+  const DeviceArray<std::uint32_t> device_map(map.size());
+  upload_now(device_map.data(), map.data(), map.size() * sizeof map[0]);
+  const Numbers from(2 * kRows, 1), to(3 * kRows, 2);
+  gather(nullptr, kRows, device_map.data(), 2, from.device(), 3, to.device());
+  Vector wanted(to.host.size());
+  for (std::size_t row = 0; row < kRows; ++row) {
+    wanted[3 * row] = from.host[2 * row + 1];
+    wanted[3 * row + 2] = from.host[2 * row];
+  }
+  EXPECT_EQ(to.back(), wanted);
+}
+
 }  // namespace
 }  // namespace tessera::cuda

@@ -1,5 +1,7 @@
 // Kernels that walk over whole rows: nodes' vectors between PyTorch's order and ours, sums of
 // activations, means over pixels.
+#include <algorithm>
+
 #include "cuda/kernels.h"
 #include "cuda/launch.cuh"
 
@@ -8,12 +10,16 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void gather_kernel(const std::uint32_t* map, std::size_t from_width, const float* from,
-                              std::size_t to_width, float* to) {
+// A grid has at most 65,535 of these, and there may be several rows to a node.
+constexpr int kRowsMax = 1024;
+
+__global__ void gather_kernel(int rows, const std::uint32_t* map, std::size_t from_width,
+                              const float* from, std::size_t to_width, float* to) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= to_width) return;
   const std::uint32_t at = map[i];
-  to[blockIdx.y * to_width + i] = at == kNowhere ? 0 : from[blockIdx.y * from_width + at];
+  for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y)
+    to[row * to_width + i] = at == kNowhere ? 0 : from[row * from_width + at];
 }
 
 __global__ void add_kernel(std::size_t count, const float* a, const float* b, bool relu,
@@ -53,10 +59,10 @@ std::size_t numbers(const Pass& pass, std::size_t width) {
 
 }  // namespace
 
-void gather(cudaStream_t stream, int nodes, const std::uint32_t* map, std::size_t from_width,
+void gather(cudaStream_t stream, int rows, const std::uint32_t* map, std::size_t from_width,
             const float* from, std::size_t to_width, float* to) {
-  launch(gather_kernel, dim3(blocks_for(to_width, kThreads), nodes), kThreads, 0, stream, map,
-         from_width, from, to_width, to);
+  launch(gather_kernel, dim3(blocks_for(to_width, kThreads), std::min(rows, kRowsMax)), kThreads, 0,
+         stream, rows, map, from_width, from, to_width, to);
 }
 
 void add_rows(const Pass& pass, std::size_t width, const float* a, const float* b, bool relu,

@@ -23,7 +23,7 @@ using tessera::Stopwatch;
 
 constexpr std::size_t kMemory = std::size_t{4} << 30, kFilled = std::size_t{1} << 26;
 constexpr std::size_t kShared = 227 * 1024, kSharedUnasked = 48 * 1024;
-constexpr unsigned kThreadsMax = 1024, kClusterMax = 8;
+constexpr unsigned kThreadsMax = 1024, kClusterMax = 8, kAcrossMax = 65535;  // Blocks in y and z.
 constexpr int kNever = 0xff;  // Bytes that nobody has written.
 
 // Of a stream, once its work has come so far.
@@ -310,7 +310,8 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t& config, const void* kernel
     const std::size_t allowed = std::max(kSharedUnasked, device().shared_allowed[kernel]);
     const unsigned blocks = grid.blocks.x * grid.blocks.y * grid.blocks.z;
     if (grid.shared_bytes > allowed || grid.threads.x == 0 || grid.threads.x > kThreadsMax ||
-        blocks == 0 || grid.cluster > kClusterMax || grid.blocks.x % grid.cluster != 0)
+        blocks == 0 || std::max(grid.blocks.y, grid.blocks.z) > kAcrossMax ||
+        grid.cluster > kClusterMax || grid.blocks.x % grid.cluster != 0)
       return cudaErrorInvalidValue;
   }
   in_stream(config.stream,
