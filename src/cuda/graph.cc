@@ -29,9 +29,9 @@ void Graph::start(const Stream& stream) const {
   require(cudaGraphLaunch(graph_, stream.get()), "starting a graph");
 }
 
-void Graphs::run(const Stream& stream, std::size_t size, const std::function<void()>& ask) {
-  if (known_.size() >= kKnownMax && !known_.contains(size)) known_.clear();
-  const auto [known, is_new] = known_.try_emplace(size);
+void Graphs::run(const Stream& stream, std::size_t key, const std::function<void()>& ask) {
+  if (known_.size() >= kept_ && !known_.contains(key)) known_.clear();
+  const auto [known, is_new] = known_.try_emplace(key);
   if (is_new) return ask();
   if (!known->second) known->second = std::make_unique<Graph>(stream, ask);
   known->second->start(stream);

@@ -26,17 +26,18 @@ class Graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// One stream's graphs, by a size that says what is the same about them. The first time, work is
+// One stream's graphs, by a key that says what is the same about them. The first time, work is
 // asked for as ever: then kernels are loaded and memory is there. The second time it is taken down.
 class Graphs {
  public:
-  void run(const Stream& stream, std::size_t size, const std::function<void()>& ask);
+  // With more keys than `kept` it begins anew.
+  explicit Graphs(std::size_t kept) : kept_(kept) {}
+  void run(const Stream& stream, std::size_t key, const std::function<void()>& ask);
   // When memory that the work is about has moved.
   void forget() { known_.clear(); }
 
  private:
-  // Of rounds in which other nodes train each time there may be as many sizes as nodes.
-  static constexpr std::size_t kKnownMax = 32;
+  std::size_t kept_;
   std::map<std::size_t, std::unique_ptr<Graph>> known_;
 };
 

@@ -13,6 +13,7 @@ namespace {
 // Each clears its float, and counts how often the stream was asked for it.
 class Clearing {
  public:
+  explicit Clearing(std::size_t kept = 32) : graphs_(kept) {}
   void run(std::size_t which) {
     graphs_.run(stream_, which, [&] {
       ++asked;
@@ -50,7 +51,7 @@ TEST(Graphs, DoWhatIsAskedForEveryTime) {
   EXPECT_EQ(clearing.asked, 4);  // Once to be done and once to be taken down, for each of two.
 }
 
-TEST(Graphs, OfMoreSizesThanAreKeptDoTheSame) {
+TEST(Graphs, OfMoreKeysThanAreKeptDoTheSame) {
   SKIP_WITHOUT_GPU();
   Clearing clearing;
   for (int time = 0; time < 3; ++time)
@@ -58,6 +59,14 @@ TEST(Graphs, OfMoreSizesThanAreKeptDoTheSame) {
       clearing.run(which);
       EXPECT_TRUE(clearing.cleared_alone(which)) << which;
     }
+}
+
+TEST(Graphs, OfAsManyKeysAsAreKeptAreAskedForTwice) {
+  SKIP_WITHOUT_GPU();
+  Clearing clearing(40);
+  for (int time = 0; time < 3; ++time)
+    for (std::size_t which = 0; which < 40; ++which) clearing.run(which);
+  EXPECT_EQ(clearing.asked, 80);
 }
 
 TEST(Graphs, ThatAreForgottenAreAskedForAgain) {

@@ -30,7 +30,7 @@ struct Mirrored {
 
 // One chunk in flight: its jobs, and memory that is kept from round to round.
 struct Chunk {
-  explicit Chunk(int rank) : stream(rank) {}
+  Chunk(int rank, std::size_t graphs) : stream(rank), turns(graphs) {}
   std::span<TrainJob> jobs{};
   Mirrored<float> rows{};             // Models; below them what the optimizer keeps.
   Mirrored<std::uint32_t> samples{};  // [step][node][batch]: rows of the resident data.
@@ -44,7 +44,7 @@ struct Chunk {
   std::size_t asked = 0;                         // Steps that the stream was asked for.
   Stretch computing{};
   Stream stream;
-  Graphs rounds{};   // By how many nodes train.
+  Graphs turns;      // By how many nodes train, and from which step on.
   Milestone done{};  // Rows and losses are on the host.
 };
 
@@ -57,7 +57,9 @@ class CudaTrainer final : public Trainer {
         data_(*in_common_.data),
         optimizer_(parts_.training, in_common_.states, parts_.node_samples.size()),
         chunk_nodes_(nodes_in_chunk()) {
-    for (int rank = 0; rank < static_cast<int>(in_flight_); ++rank) chunks_.emplace_back(rank);
+    const std::size_t turns = (parts_.training.steps + kStepsInTurn - 1) / kStepsInTurn;
+    for (int rank = 0; rank < static_cast<int>(in_flight_); ++rank)
+      chunks_.emplace_back(rank, std::max(kGraphsMin, kSizesMin * turns));
   }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
@@ -106,6 +108,9 @@ class CudaTrainer final : public Trainer {
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kTogetherMin = 24;
   static constexpr std::size_t kStepsInTurn = 8;
+  // A chunk's, that are kept: of rounds in which other nodes train each time there may be as many
+  // sizes as nodes. Long rounds are kept whole, of a full chunk and of the last.
+  static constexpr std::size_t kGraphsMin = 32, kSizesMin = 2;
 
   NetSize net_size(std::size_t nodes) const {
     return {.nodes = nodes,
@@ -132,7 +137,6 @@ class CudaTrainer final : public Trainer {
   void begin_chunk(Chunk& chunk, std::span<TrainJob> jobs);
   void ask(Chunk& chunk) const;
   void ask_for_the_rest();
-  void train_round(Chunk& chunk) const;
   void arrange(Chunk& chunk) const;
   void take_steps(Chunk& chunk, std::size_t first_step, std::size_t last_step) const;
   void restore(Chunk& chunk) const;
@@ -210,7 +214,7 @@ void CudaTrainer::allocate(Chunk& chunk, std::size_t nodes) const {
 
 // Its memory stays where it is from here on, for as many nodes or fewer.
 void CudaTrainer::fit(Chunk& chunk, std::size_t nodes) const {
-  chunk.rounds.forget();
+  chunk.turns.forget();
   const std::size_t rows = optimizer_.rows_of_node() * nodes;
   const std::size_t drawn = drawn_by(nodes);
   if (parts_.training.augment.any()) {
@@ -271,21 +275,22 @@ void CudaTrainer::begin_chunk(Chunk& chunk, std::span<TrainJob> jobs) {
   ask(chunk);
 }
 
-// For its next steps, and behind the last for their results.
+// For its next steps, and behind the last for their results: each node's trained row and mean loss.
 void CudaTrainer::ask(Chunk& chunk) const {
-  const std::size_t steps = parts_.training.steps;
-  if (chunk.asked == 0) chunk.computing.begin.record(chunk.stream);
-  if (parts_.device.graphs && steps <= kStepsInTurn) {
-    chunk.rounds.run(chunk.stream, chunk.jobs.size(), [&] { train_round(chunk); });
-    chunk.asked = steps;
-  } else {
-    if (chunk.asked == 0) arrange(chunk);
-    const std::size_t last = std::min(chunk.asked + kStepsInTurn, steps);
-    take_steps(chunk, chunk.asked, last);
-    chunk.asked = last;
+  const std::size_t steps = parts_.training.steps, first = chunk.asked,
+                    last = std::min(first + kStepsInTurn, steps);
+  if (first == 0) chunk.computing.begin.record(chunk.stream);
+  const auto turn = [&] {
+    if (first == 0) arrange(chunk);
+    take_steps(chunk, first, last);
     if (last == steps) restore(chunk);
-  }
-  if (chunk.asked < steps) return;
+  };
+  if (parts_.device.graphs)
+    chunk.turns.run(chunk.stream, chunk.jobs.size() * (steps + 1) + first, turn);
+  else
+    turn();
+  chunk.asked = last;
+  if (last < steps) return;
   chunk.computing.end.record(chunk.stream);
   chunk.stream.download(
       chunk.rows.host.data(), chunk.rows.device.data(),
@@ -304,13 +309,6 @@ void CudaTrainer::ask_for_the_rest() {
       more = true;
     }
   }
-}
-
-// Leaves the trained rows and the mean loss of each node on the device.
-void CudaTrainer::train_round(Chunk& chunk) const {
-  arrange(chunk);
-  take_steps(chunk, 0, parts_.training.steps);
-  restore(chunk);
 }
 
 void CudaTrainer::arrange(Chunk& chunk) const {

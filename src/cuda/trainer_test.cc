@@ -113,17 +113,19 @@ TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
   EXPECT_EQ(train("cuda:chunk=1", false), wanted);
 }
 
-// A round of more steps than are one graph, in as many chunks as go together and in one.
+// A round of more steps than are one graph, in as many chunks as go together and in one, and
+// without graphs. From the second round on only graphs are started.
 TEST(CudaTrainer, LongRoundsAreTheSameInTurnsOfSteps) {
   SKIP_WITHOUT_GPU();
   const auto train = [](const char* device) {
     LearningWorld world = world_of(testing::images(1, 13, 10));
-    const Learning learning =
-        world.learning("mlp", "sgd:lr=0.02,batch=2,steps=19,momentum=0.9", device, 1, kTested);
-    world.run(*learning.trainer, 2);
+    const Learning learning = world.learning(
+        "mlp:hidden=20/12", "sgd:lr=0.02,batch=2,steps=19,momentum=0.9", device, 1, kTested);
+    world.run(*learning.trainer, 3);
     return world.models;
   };
-  const std::vector<Vector> wanted = train("cuda");
+  const std::vector<Vector> wanted = train("cuda:graphs=no");
+  EXPECT_EQ(train("cuda"), wanted);
   EXPECT_EQ(train("cuda:chunk=1"), wanted);
   EXPECT_EQ(train("cuda:chunk=2"), wanted);
 }
