@@ -57,7 +57,7 @@ class CudaConvBlock final : public CudaLayer {
       split_first_weights(pass, shape_, weights_, weight_pairs_);
       convolve_first(pass, shape_, pixel_pairs(in, shape_.inputs), weight_pairs_, bias_, memory_.x);
     } else if (splits(in)) {
-      split_weights(pass, shape_, weights_, weight_pairs_);
+      split_weights(pass, shape_, weights_, weight_maxima_, weight_pairs_);
       split_images(pass, in, shape_.inputs, maxima_, in_pairs_);
       convolve_pairs(pass, shape_, in_pairs_, weight_pairs_, bias_, memory_.x);
     } else {
@@ -115,6 +115,8 @@ class CudaConvBlock final : public CudaLayer {
     weight_pairs_ = {layout.memory.take<float>(layout.nodes * of_node),
                      layout.memory.take<float>(layout.nodes)};
     if (first) return;
+    weight_maxima_ =
+        layout.memory.take<float>(layout.nodes * static_cast<std::size_t>(weight_pieces(shape_)));
     const auto pixels = static_cast<std::size_t>(shape_.height) * shape_.width;
     in_pairs_ = {layout.rows<float>(pixels * shape_.inputs), layout.rows<float>(1)};
     maxima_ = layout.rows<float>(1);
@@ -143,7 +145,7 @@ class CudaConvBlock final : public CudaLayer {
   float* d_weights_ = nullptr;
   bool by_pairs_ = false;
   Pairs weight_pairs_, in_pairs_;
-  float *maxima_ = nullptr, *d_unit_ = nullptr;
+  float *weight_maxima_ = nullptr, *maxima_ = nullptr, *d_unit_ = nullptr;
   std::size_t weights_ = 0, bias_ = 0, gamma_ = 0, beta_ = 0;  // In working order.
 };
 

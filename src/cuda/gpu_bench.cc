@@ -104,7 +104,8 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
                     parts = static_cast<std::size_t>(cuda::weight_parts(shape, batch)),
                     all = static_cast<std::size_t>(nodes);
   DeviceArray<float> parameters(dimension * all), in(in_width * images), x(out_width * images),
-      d_weights(weights * all * parts), maxima(images);
+      d_weights(weights * all * parts), maxima(images),
+      weight_maxima(static_cast<std::size_t>(cuda::weight_pieces(shape)) * all);
   const PairArrays ins(in_width * images, images), d_outs(out_width * images, images),
       split(std::max(weights, first_weights_size(shape)) * all, all),
       pixels(in_width / static_cast<std::size_t>(shape.inputs) * 4 * images, 1);
@@ -139,7 +140,7 @@ void bench_pairs(KernelTable& table, int nodes, int batch, const ConvShape& shap
     return;
   }
   row(": weights split", {0, 2 * weights_bytes},
-      [&] { cuda::split_weights(pass, shape, 0, split.pairs()); });
+      [&] { cuda::split_weights(pass, shape, 0, weight_maxima.data(), split.pairs()); });
   row(": images split", {0, 2 * ins_bytes}, [&] {
     cuda::split_images(pass, {in.data(), in_width}, shape.inputs, maxima.data(), ins.pairs());
   });

@@ -134,7 +134,8 @@ struct SplitConvolutions {
         d_out(all.d_out.host.size(), kImages),
         weights(kNodes * std::max(all.dimension(), first_weights_size(all.shape)), kNodes),
         pixels(all.in.host.size() / static_cast<std::size_t>(all.shape.inputs) * kPixelChannels, 1),
-        shape(all.shape) {
+        shape(all.shape),
+        weight_maxima(static_cast<std::size_t>(kNodes * weight_pieces(shape)), 10) {
     const Pass pass = all.pass(Precision::k3xF16);
     if (shape.by_rows()) {
       split_first_weights(pass, shape, 0, weights.pairs());
@@ -142,7 +143,7 @@ struct SplitConvolutions {
                     pixels.numbers.device(), pixels.unit.device()});
       return;
     }
-    split_weights(pass, shape, 0, weights.pairs());
+    split_weights(pass, shape, 0, weight_maxima.device(), weights.pairs());
     split_images(pass, all.rows(), shape.inputs, maxima.device(), in.pairs());
     split_images(pass, d_rows(all), shape.outputs, nullptr, d_out.pairs());
   }
@@ -161,7 +162,7 @@ struct SplitConvolutions {
 
   PairMemory in, d_out, weights, pixels;
   ConvShape shape;
-  Numbers maxima{kImages, 9};
+  Numbers weight_maxima, maxima{kImages, 9};
   mutable Numbers d_maxima{kImages, 9};
 };
 
@@ -312,12 +313,13 @@ TEST(CudaKernels, TinyImagesAreConvolvedInBatchesOfAnySize) {
   const Numbers images(kMany * kChannels, 1), parameters(weights + kChannels, 2), maxima(kMany, 3),
       together(images.host.size(), 4), by_few(images.host.size(), 5);
   const PairMemory split_in(images.host.size(), kMany), split_by(weights, 1);
+  const Numbers weight_maxima(static_cast<std::size_t>(weight_pieces(shape)), 6);
   Pass pass{.nodes = 1,
             .batch = kMany,
             .parameters = parameters.device(),
             .dimension = weights + kChannels,
             .precision = Precision::k3xF16};
-  split_weights(pass, shape, 0, split_by.pairs());
+  split_weights(pass, shape, 0, weight_maxima.device(), split_by.pairs());
   split_images(pass, {.data = images.device(), .width = kChannels}, kChannels, maxima.device(),
                split_in.pairs());
   for (const bool by_pairs : {true, false}) {

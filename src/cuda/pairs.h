@@ -27,8 +27,11 @@ inline int pair_group(int channels) {
 // `maxima` is memory for the largest number of every image, used where `from` does not know them.
 // `to` may take the place of `from`.
 void split_images(const Pass& pass, const Rows& from, int channels, float* maxima, const Pairs& to);
-// Splits a convolution's weights.
-void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, const Pairs& to);
+// Splits a convolution's weights, in pieces. `maxima` is memory for the largest number of every
+// node's pieces.
+int weight_pieces(const ConvShape& shape);
+void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, float* maxima,
+                   const Pairs& to);
 
 // As kernels.h has them.
 void convolve_pairs(const Pass& pass, const ConvShape& shape, const Pairs& in, const Pairs& weights,

@@ -1,6 +1,6 @@
-// Numbers into pairs of halves (pairs.cuh). A block takes an image or a node's weights; a thread
-// four numbers at a time. The numbers of a group are read and written by threads of one warp, so
-// that pairs may take the place of the floats they were made of.
+// Numbers into pairs of halves (pairs.cuh). A block takes an image or a piece of a node's weights;
+// a thread four numbers at a time. The numbers of a group are read and written by threads of one
+// warp, so that pairs may take the place of the floats they were made of.
 #include "cuda/launch.cuh"
 #include "cuda/pairs.cuh"
 #include "cuda/pairs.h"
@@ -9,6 +9,7 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWeightThreads = 1024;
+constexpr std::size_t kPiece = 16 * kWeightThreads;  // Of a node's weights: whole groups.
 __device__ float largest_in(const float* from, std::size_t width) {
   float largest = 0;
   for (std::size_t quad = threadIdx.x; quad < width / 4; quad += blockDim.x)
@@ -26,27 +27,39 @@ __device__ void split_all(const float* from, std::size_t width, int group, float
   }
 }
 
-__global__ void split_weights_kernel(const float* from, std::size_t stride, std::size_t width,
-                                     int group, float* to, float* unit) {
-  const float* const own = from + blockIdx.x * stride;
-  const Scale scale = scale_for(largest_in(own, width));
-  if (threadIdx.x == 0) unit[blockIdx.x] = scale.unit;
-  split_all(own, width, group, scale.up, reinterpret_cast<half*>(to + blockIdx.x * width));
-}
-
 __global__ void maxima_kernel(const float* from, std::size_t width, float* maxima) {
   const float largest = largest_in(from + blockIdx.x * width, width);
   if (threadIdx.x == 0) maxima[blockIdx.x] = largest;
 }
 
+// maxima[node][piece]
+__global__ void piece_maxima_kernel(const float* from, std::size_t stride, std::size_t width,
+                                    float* maxima) {
+  const std::size_t first = blockIdx.x * kPiece;
+  const float largest = largest_in(from + blockIdx.y * stride + first, min(width - first, kPiece));
+  if (threadIdx.x == 0) maxima[blockIdx.y * gridDim.x + blockIdx.x] = largest;
+}
+
+// By the largest of `count` maxima.
+__device__ Scale scale_of_all(const float* maxima, int count) {
+  float largest = 0;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) largest = fmaxf(largest, maxima[i]);
+  return scale_for(block_max(largest));
+}
+
+__global__ void split_weights_kernel(const float* from, std::size_t stride, std::size_t width,
+                                     int group, const float* maxima, float* to, float* unit) {
+  const Scale scale = scale_of_all(maxima + blockIdx.y * gridDim.x, gridDim.x);
+  if (threadIdx.x == 0 && blockIdx.x == 0) unit[blockIdx.y] = scale.unit;
+  const std::size_t first = blockIdx.x * kPiece;
+  split_all(from + blockIdx.y * stride + first, min(width - first, kPiece), group, scale.up,
+            reinterpret_cast<half*>(to + blockIdx.y * width + first));
+}
+
 // `together` images have one scale.
 __global__ void split_images_kernel(const float* from, std::size_t width, int group, int together,
                                     const float* maxima, float* to, float* unit) {
-  float largest = 0;
-  const float* const others = maxima + blockIdx.x / together * together;
-  for (int image = threadIdx.x; image < together; image += blockDim.x)
-    largest = fmaxf(largest, others[image]);
-  const Scale scale = scale_for(block_max(largest));
+  const Scale scale = scale_of_all(maxima + blockIdx.x / together * together, together);
   if (threadIdx.x == 0) unit[blockIdx.x] = scale.unit;
   split_all(from + blockIdx.x * width, width, group, scale.up,
             reinterpret_cast<half*>(to + blockIdx.x * width));
@@ -121,11 +134,20 @@ void split_images(const Pass& pass, const Rows& from, int channels, float* maxim
          to.data, to.unit);
 }
 
-void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, const Pairs& to) {
-  launch(split_weights_kernel, dim3(static_cast<unsigned>(pass.nodes)), kWeightThreads, 0,
-         pass.stream, pass.parameters + weights, pass.dimension,
-         static_cast<std::size_t>(shape.rows()) * shape.outputs, pair_group(shape.outputs), to.data,
-         to.unit);
+int weight_pieces(const ConvShape& shape) {
+  return static_cast<int>(
+      blocks_for(static_cast<std::size_t>(shape.rows()) * shape.outputs, kPiece));
+}
+
+void split_weights(const Pass& pass, const ConvShape& shape, std::size_t weights, float* maxima,
+                   const Pairs& to) {
+  const dim3 grid(weight_pieces(shape), pass.nodes);
+  const float* const from = pass.parameters + weights;
+  const std::size_t width = static_cast<std::size_t>(shape.rows()) * shape.outputs;
+  launch(piece_maxima_kernel, grid, kWeightThreads, 0, pass.stream, from, pass.dimension, width,
+         maxima);
+  launch(split_weights_kernel, grid, kWeightThreads, 0, pass.stream, from, pass.dimension, width,
+         pair_group(shape.outputs), maxima, to.data, to.unit);
 }
 
 std::size_t first_weights_size(const ConvShape& shape) {
