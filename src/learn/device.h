@@ -10,7 +10,7 @@
 //   cuda:1                     which GPU, counted from 0; cuda:index=1 is the same
 //   cuda:0-3, cuda:0/2         several, with an equal part of the nodes each
 //   cuda:deterministic=no
-//   cuda:graphs=no             a call for every kernel of a round instead of one for all
+//   cuda:graphs=no             a call for every kernel instead of one for up to eight steps
 //
 // A GPU that is named twice takes two parts, and half of its memory for each: for tests.
 // Stacked devices take `chunk` nodes at a time, by default as many as fit in `memory`, which is by
@@ -48,7 +48,7 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = 0;           // 0: half of what the device has.
   bool deterministic = false;               // LibTorch's convolutions; ours always are.
   Precision precision = Precision::k3xF16;  // Of our kernels on a GPU.
-  bool graphs = true;                       // A round of our kernels is one CUDA graph.
+  bool graphs = true;                       // Up to eight steps of our kernels are one CUDA graph.
   CpuKernels kernels{};                     // Of the CPU layers.
 };
 
