@@ -95,7 +95,7 @@ Round Node::rounds_done() const {
 }
 
 void Node::train() {
-  if (merge_) pass_over_merges();
+  if (merge_) pass_over_merges(false);
   if (merge_is_due()) return begin_merge();
   begin_training();
 }
@@ -112,7 +112,7 @@ void Node::finish() {
     return;
   }
   merge_->last = true;
-  pass_over_merges();
+  pass_over_merges(true);
   begin_merge();
 }
 
@@ -128,14 +128,17 @@ bool Node::merge_is_due() const {
   return done != merged && done % parts.every == 0;
 }
 
-// Who was away while others merged would wait for nobody, merge after merge.
-void Node::pass_over_merges() {
+// Who was away while others merged would wait for nobody, merge after merge. Before the end, the
+// merge that was due last is gone through, however late: where trainings are long, others are late.
+void Node::pass_over_merges(bool at_end) {
   const MergeParts& parts = merge_->parts;
   const Duration since_start = now().time_since_epoch();
   if (!merge_->by_time() || parts.lasts_max == Duration::zero() || since_start < parts.lasts_max)
     return;
   auto over = static_cast<Round>((since_start - parts.lasts_max) / parts.period);
   if (parts.times > 0) over = std::min(over, parts.times);
+  if (!at_end && over > 0)
+    over = std::min(over, static_cast<Round>(since_start / parts.period) - 1);
   if (over <= merge_->merged) return;
   note("missed a merge", over - merge_->merged);
   merge_->merged = over;

@@ -135,7 +135,7 @@ class Node {
   };
   bool merging() const { return merge_ && merge_->under_way; }
   bool merge_is_due() const;
-  void pass_over_merges();
+  void pass_over_merges(bool at_end);
   void begin_merge();
   void end_merge();
   void begin_training();

@@ -216,6 +216,18 @@ TEST(Merge, OneThatWasAwayGoesThroughTheMergesThatAreOverNoMore) {
   EXPECT_TRUE(world.trains);
 }
 
+// All are as late: the rest of a training is longer than the patience of all steps.
+TEST(Merge, ThoseThatWereNeverAwayMissNone) {
+  Experiment experiment = toy();
+  experiment.protocol = "swift:until=50s";
+  experiment.compute = "constant:round=1s,noise=0";
+  experiment.merge = "every:time=10500ms,patience=100ms";
+  SimulatedRun run(read_plan(experiment), 1);
+  run.to_end();
+  for (NodeId id = 0; id < run.simulation().node_count(); ++id)
+    EXPECT_FALSE(run.simulation().node(id).notes().contains("missed a merge")) << id;
+}
+
 // Messages are lost, nodes crash, come back late or not before the end: the run comes to its end,
 // and models are means of models.
 TEST(Merge, WhoIsMissingCostsAccuracyAndNotTheRun) {
