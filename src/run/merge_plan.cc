@@ -71,6 +71,9 @@ std::span<const MergeKind> merges() {
 std::optional<MergePlan> read_merge(const Plan& plan) {
   const std::string& line = plan.experiment.merge;
   if (line.empty() || line == "none") return std::nullopt;
+  if (plan.nodes == 1)
+    throw std::invalid_argument(fmt::format(
+        "merge={}: one node has nobody to average with: leave merge out, or say nodes=2", line));
   const Spec spec = parse_spec(line);
   Options options(spec);
   MergePlan merge;

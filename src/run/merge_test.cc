@@ -431,6 +431,8 @@ TEST(Merge, RefusalsSayWhatToChange) {
       refusal([](Experiment& e) { e.merge = "every:time=5s", e.protocol = "dpsgd:rounds=9"; }),
       "merge=every:time=5s: nodes of protocol=dpsgd:rounds=9 wait for one another in rounds, "
       "and one would merge while another waits for it: use merge=every:rounds=100");
+  EXPECT_EQ(refusal([](Experiment& e) { e.merge = "end", e.nodes = "1", e.topology = "full"; }),
+            "merge=end: one node has nobody to average with: leave merge out, or say nodes=2");
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "every", e.sharing = "choco"; }),
             "sharing=choco keeps copies of its neighbours, which a merge between rounds would "
             "falsify: use merge=end");
