@@ -15,9 +15,10 @@ Graph::Graph(const Stream& stream, const std::function<void()>& ask) {
     cudaGetLastError();  // The next kernel is not to hear of it.
     throw;
   }
-  require(cudaStreamEndCapture(stream.get(), &taken_down), "ending a graph");
-  const cudaError_t outcome = cudaGraphInstantiate(&graph_, taken_down, 0);
-  cudaGraphDestroy(taken_down);
+  cudaError_t outcome = cudaStreamEndCapture(stream.get(), &taken_down);
+  if (outcome == cudaSuccess) outcome = cudaGraphInstantiate(&graph_, taken_down, 0);
+  if (taken_down) cudaGraphDestroy(taken_down);
+  if (outcome != cudaSuccess) cudaGetLastError();
   require(outcome, "making a graph");
 }
 

@@ -57,9 +57,8 @@ class CudaTrainer final : public Trainer {
         data_(*in_common_.data),
         optimizer_(parts_.training, in_common_.states, parts_.node_samples.size()),
         chunk_nodes_(nodes_in_chunk()) {
-    const std::size_t turns = (parts_.training.steps + kStepsInTurn - 1) / kStepsInTurn;
     for (int rank = 0; rank < static_cast<int>(in_flight_); ++rank)
-      chunks_.emplace_back(rank, std::max(kGraphsMin, kSizesMin * turns));
+      chunks_.emplace_back(rank, kGraphsKept);
   }
 
   std::size_t dimension() const override { return parts_.initial.size(); }
@@ -108,9 +107,10 @@ class CudaTrainer final : public Trainer {
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kTogetherMin = 24;
   static constexpr std::size_t kStepsInTurn = 8;
-  // A chunk's, that are kept: of rounds in which other nodes train each time there may be as many
-  // sizes as nodes. Long rounds are kept whole, of a full chunk and of the last.
-  static constexpr std::size_t kGraphsMin = 32, kSizesMin = 2;
+  // A chunk's: of rounds in which other nodes train each time there may be as many sizes as nodes.
+  // A round's turns are kept for two sizes, a full chunk's and the last one's; of a round with more
+  // turns than that allows, every kernel is asked for by itself.
+  static constexpr std::size_t kGraphsKept = 32, kTurnsInGraphsMax = kGraphsKept / 2;
 
   NetSize net_size(std::size_t nodes) const {
     return {.nodes = nodes,
@@ -285,7 +285,7 @@ void CudaTrainer::ask(Chunk& chunk) const {
     take_steps(chunk, first, last);
     if (last == steps) restore(chunk);
   };
-  if (parts_.device.graphs)
+  if (parts_.device.graphs && steps <= kTurnsInGraphsMax * kStepsInTurn)
     chunk.turns.run(chunk.stream, chunk.jobs.size() * (steps + 1) + first, turn);
   else
     turn();
