@@ -17,6 +17,7 @@ namespace {
 
 // A training may take this long before it counts as one that never ends: a century.
 constexpr double kLongestNs = 3e18;
+constexpr double kRoundMaxNs = 365 * 86400e9;
 
 // From `at` on a node trains at this speed; 0 while it is off.
 struct Pace {
@@ -89,7 +90,8 @@ double read_training_ns(Options& options, const ComputeContext& context) {
   const auto round =
       static_cast<double>(options.duration("round", std::chrono::seconds(1)).count());
   const double time_ns = options.has("step") ? step * context.steps : round;
-  if (time_ns > kLongestNs / 1e9) options.refuse("round", "longer than anybody would wait");
+  if (time_ns > kRoundMaxNs)
+    options.refuse(options.has("step") ? "step" : "round", "a round must take 365 days at most");
   return time_ns;
 }
 
