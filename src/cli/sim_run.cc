@@ -337,7 +337,11 @@ Simulated simulate(const Experiment& experiment, const std::filesystem::path& ou
     if (const auto stopped = carry_out(*run, written, options, prepared.before))
       return {{}, *stopped};
   } catch (const Divergence& diverged) {
-    if (folder) folder->write_divergence(diverged.what());
+    try {
+      if (folder) folder->write_divergence(diverged.what());
+    } catch (const std::runtime_error& full) {
+      print_err("warning: {}\n", full.what());
+    }
     throw;
   } catch (const DeviceFailed& failed) {
     throw DeviceFailed(fmt::format("{}; {}", failed.what(), how_to_go_on(out, options)));

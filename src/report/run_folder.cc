@@ -157,9 +157,9 @@ std::optional<RunFolder::Restored> RunFolder::read_checkpoint() {
     // It is whole: to begin anew in silence would throw a run away.
     if (!checkpoint && checkpoint.error().kind == "version")
       throw std::runtime_error(fmt::format(
-          "cannot resume: {}: {}; continue with that one, or begin anew with --overwrite or in "
+          "cannot resume: {}: {}; continue with that one, or begin anew: delete {}, or choose "
           "another folder",
-          path.string(), checkpoint.error().message));
+          path.string(), checkpoint.error().message, path_.string()));
     if (!checkpoint) {
       restored.notes.push_back(
           fmt::format("passed over {}: {}", path.string(), checkpoint.error().message));
