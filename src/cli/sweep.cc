@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -121,11 +122,13 @@ void collect(const std::vector<PreparedCell>& cells, const fs::path& out,
     print_err("written to {}: table.csv, table.tex, report.html, figures\n", out.string());
 }
 
-// Those that have come to an end by now.
+// Those that have come to an end by now, with all their seeds.
 std::vector<PreparedCell> ended(std::vector<PreparedCell> cells) {
-  std::erase_if(cells, [](const PreparedCell& cell) {
-    return !RunFolder::finished(cell.folder) && !RunFolder::diverged(cell.folder);
-  });
+  std::set<std::string> under_way;
+  for (const PreparedCell& cell : cells)
+    if (!RunFolder::finished(cell.folder) && !RunFolder::diverged(cell.folder))
+      under_way.insert(cell.cell.run);
+  std::erase_if(cells, [&](const PreparedCell& cell) { return under_way.contains(cell.cell.run); });
   return cells;
 }
 

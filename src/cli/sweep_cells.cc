@@ -37,8 +37,9 @@ void refuse_single_run(const SweepCell& cell, const fs::path& out) {
   if (cell.run.empty() || cell.run == cell.name || !fs::exists(run / "config.toml", ignored))
     return;
   throw std::invalid_argument(
-      fmt::format("{0} holds a run of one seed, and cell {1} would lie within it: move what is in "
-                  "it to {0}/seed-N, N being the seed in its config.toml, or choose another --out",
+      fmt::format("{0} holds a run of one seed, and cell {1} would lie within it: move its "
+                  "config.toml, metrics.jsonl, summary.json and checkpoint to {0}/seed-N, N being "
+                  "the seed in config.toml, or delete them where that is there already",
                   run.string(), cell.name));
 }
 

@@ -149,12 +149,13 @@ TEST_F(SweepProcess, CtrlCStopsEveryCellWithACheckpoint) {
   write("grid.toml",
         "nodes = 8\nmodel = \"quadratic:dimension=5000\"\ntopology = \"ring\"\n"
         "protocol = \"dpsgd:rounds=1000000\"\nevaluate = \"every=1\"\n[sweep]\nseed = [1, 2]\n");
-  EXPECT_EQ(shell("$tessera sweep $root/grid.toml --jobs=2 --out=$root/grid "
-                  "> $root/out 2> $root/err & sweep=$!;"
-                  "while [ ! -s $root/grid/seed-1/metrics.jsonl ] || "
-                  "[ ! -s $root/grid/seed-2/metrics.jsonl ]; do sleep 0.01; done;"
-                  "kill -INT $sweep; wait $sweep"),
-            130);
+  EXPECT_EQ(
+      shell("$tessera sweep $root/grid.toml --jobs=2 --out=$root/grid "
+            "> $root/out 2> $root/err & sweep=$!;"
+            "while kill -0 $sweep 2>/dev/null && { [ ! -s $root/grid/seed-1/metrics.jsonl ] || "
+            "[ ! -s $root/grid/seed-2/metrics.jsonl ]; }; do sleep 0.01; done;"
+            "kill -INT $sweep; wait $sweep"),
+      130);
   EXPECT_TRUE(has_said("err", "stopped; the same command goes on where it was")) << said("err");
   for (const char* seed : {"grid/seed-1", "grid/seed-2"}) {
     EXPECT_FALSE(fs::is_empty(root_ / seed / "checkpoint")) << seed;
@@ -169,7 +170,8 @@ TEST_F(SweepProcess, StoppedItShowsWhatIsFinished) {
         "{ name = \"endless\", protocol = \"dpsgd:rounds=1000000\" },\n]\n");
   EXPECT_EQ(shell("$tessera sweep $root/two.toml --jobs=1 --out=$root/two "
                   "> $root/out 2> $root/err & sweep=$!;"
-                  "while [ ! -s $root/two/endless/metrics.jsonl ]; do sleep 0.01; done;"
+                  "while kill -0 $sweep 2>/dev/null && [ ! -s $root/two/endless/metrics.jsonl ]; "
+                  "do sleep 0.01; done;"
                   "kill -TERM $sweep; wait $sweep"),
             130);
   EXPECT_TRUE(has_said("out", "\nshort ")) << said("out") << said("err");
