@@ -12,7 +12,6 @@
 # JOBS be the number of cores: then every run has one thread.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-source scripts/program.sh
 
 readonly dir=${1:-runs/byzantine}
 read -ra sharings <<<"${SHARINGS:-full jwins}"
@@ -70,6 +69,7 @@ cost() {  # SHARING RULE: the least and the most of all seeds
   done | sort -g | awk '{ v[NR] = sprintf("%.1f", $1) } END { printf "%s", v[1]; if (v[1] != v[NR]) printf " to %s", v[NR] }'
 }
 
+source scripts/program.sh
 mkdir -p "$dir"
 run_cells
 for sharing in "${sharings[@]}"; do

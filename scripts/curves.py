@@ -124,6 +124,8 @@ def main():
             curves[name] = points(folder, asked.x, asked.y)
         except (OSError, ValueError) as error:
             parser.error(f"{run}: {error}")
+        except KeyError as error:
+            parser.error(f"{run}: its metrics.jsonl has no {error}")
     pathlib.Path(asked.figure).write_text(figure(curves, asked.x, asked.y))
 
 

@@ -23,7 +23,6 @@
 # DIR is where the runs go (default runs/judge); what is there is not run again. JOBS runs of clipped-gossip at a time (default 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-source scripts/program.sh
 
 readonly jobs_max=${JOBS:-1}
 
@@ -91,6 +90,7 @@ clipped_gossip() {  # LOGS MNIST [DIR]
   readonly mnist=$2 dir=${3:-runs/judge}/clipped-gossip
   local -A lines=([gossip_avg]=gaps [scp1]=clipped:radius=1 [cm]=median [tm1]=trimmed:drop=1 [rfa8]=geometric [krum1]=krum)
   local rules=(gossip_avg scp1 cm tm1 rfa8 krum1)
+  source scripts/program.sh
   mkdir -p "$dir"
   write_dumbbell "$dir/dumbbell.edges"
   for labels in all halves; do
@@ -116,6 +116,7 @@ clipped_gossip() {  # LOGS MNIST [DIR]
 
 # Rounds of a cycle, theirs beside ours. What draws is not needed, and of sympy only prime factors are.
 base_graph() {  # CHECKOUT
+  source scripts/program.sh
   "${PYTHON:-python3}" - "$1" "$tessera" <<'PYTHON'
 import math, re, subprocess, sys, types
 
@@ -181,9 +182,11 @@ write_relaysgd() {  # FILE
 
 # One that was cut short goes on from its checkpoint.
 run_relaysgd() {  # CELL SEED OUT
+  local code=0
   [[ -e $3/summary.json ]] && return
-  "$tessera" sim "$dir/$epochs.toml:$1" --seed="$2" --device="$device" --out="$3" --resume --quiet >"$3.log" 2>&1 ||
-    { cat "$3.log" >&2; return 1; }
+  "$tessera" sim "$dir/$epochs.toml:$1" --seed="$2" --device="$device" --out="$3" --resume --quiet >"$3.log" 2>&1 || code=$?
+  [[ $code -eq 0 ]] || cat "$3.log" >&2
+  return $code
 }
 
 relaysgd_row() {  # CELL THEIRS RUN...
@@ -202,12 +205,13 @@ PYTHON
 
 relaysgd() {  # CIFAR [DEVICE [DIR]]
   readonly cifar=$(realpath "$1") device=${2:-cuda} dir=${3:-runs/judge}/relaysgd epochs=${EPOCHS:-200}
-  local pair cell seed run runs failed=0
+  local pair cell seed run runs code failed=0
   # What sed, TOML or a line of options would read as something else.
   if [[ $cifar == *[\&\#,\\\"\']* ]]; then
     echo "judge: $cifar: no & # , \\ \" or ' can be in this path: name CIFAR by a link" >&2
     return 2
   fi
+  source scripts/program.sh
   mkdir -p "$dir"
   write_relaysgd "$dir/$epochs.toml"
   echo "| cell, $epochs epochs | worst node, %: theirs (200 epochs, three seeds) | ours | mean of the nodes | seeds |"
@@ -218,12 +222,16 @@ relaysgd() {  # CIFAR [DEVICE [DIR]]
     runs=()
     for seed in ${SEEDS:-1 2 3}; do
       run=$dir/$cell-seed-$seed-epochs-$epochs
-      if run_relaysgd "$cell" "$seed" "$run"; then
-        runs+=("$run")
-      else
-        echo "judge: $cell with seed $seed failed and is not counted; its log is $run.log" >&2
-        failed=1
-      fi
+      code=0
+      run_relaysgd "$cell" "$seed" "$run" || code=$?
+      case $code in
+        0) runs+=("$run") ;;
+        130 | 143) return $code ;;  # Stopped by a signal.
+        *)
+          echo "judge: $cell with seed $seed failed and is not counted; its log is $run.log" >&2
+          failed=1
+          ;;
+      esac
     done
     [[ ${#runs[@]} -eq 0 ]] || relaysgd_row "$cell" "${pair#*=}" "${runs[@]}"
   done

@@ -27,7 +27,6 @@
 # when a signal stops it, too; after a kill, `tessera compare DIR/SET` prints it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-source scripts/program.sh
 
 readonly set=${1:-} device=${2:-cpu} dir=${3:-runs/results}
 
@@ -70,6 +69,7 @@ case ${line[0]} in
   *shakespeare) needs shakespeare 'shakespeare/train/*.json' ;;
   *celeba) needs celeba 'celeba/train/*.json' ;;
 esac
+source scripts/program.sh
 readonly only=${ONLY:-${line[1]}}
 exec "$tessera" sweep "experiments/${line[0]}.toml" ${only:+--only="$only"} --target="${line[2]}" --device="$device" --out="$dir/$set" \
   --seeds="${SEEDS:-90}" ${JOBS:+--jobs="$JOBS"} "${line[@]:3}" ${FLAGS:-}

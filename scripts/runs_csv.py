@@ -26,6 +26,24 @@ def line_of(folder, name, summary):
     return line | {"commit": summary.get("made", {}).get("commit", ""), "digest": summary["model_digest"]}
 
 
+def lines_in(place):
+    """The finished runs of a set."""
+    found = sorted(place.rglob("summary.json"))
+    if not found:
+        sys.exit(f"runs_csv: there is no finished run in {place}")
+    for file in found:
+        try:
+            summary = json.loads(file.read_text())
+            if "runs" not in summary:  # That of several seeds is no run.
+                yield line_of(file.parent, place.name, summary)
+        except OSError as error:
+            sys.exit(f"runs_csv: {error.filename}: {error.strerror}; copy the run's whole folder, or leave the run out")
+        except KeyError as missing:
+            sys.exit(f"runs_csv: {file} has no {missing}; run it again with this version, or leave the run out")
+        except ValueError as error:
+            sys.exit(f"runs_csv: {file}: {error}; run it again, or leave the run out")
+
+
 def spread(lines, figure, factor=1, digits=3):
     values = [factor * float(line[figure]) for line in lines if line[figure]]
     if not values:
@@ -56,14 +74,8 @@ def main():
             lines = list(csv.DictReader(file))
     known = {tuple(line[key] for key in KEY): line for line in lines}
     for place in map(pathlib.Path, sys.argv[1:]):
-        found = sorted(place.rglob("summary.json"))
-        if not found:
-            sys.exit(f"runs_csv: there is no finished run in {place}")
-        for file in found:
-            summary = json.loads(file.read_text())
-            if "runs" not in summary:  # That of several seeds is no run.
-                line = line_of(file.parent, place.name, summary)
-                known[tuple(line[key] for key in KEY)] = line
+        for line in lines_in(place):
+            known[tuple(line[key] for key in KEY)] = line
     with FILE.open("w", newline="") as file:
         out = csv.DictWriter(file, KEY + FIGURES + ["commit", "digest"], lineterminator="\n")
         out.writeheader()
