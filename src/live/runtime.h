@@ -82,8 +82,8 @@ struct RuntimeOptions {
   // A peer whose queue is full is waited for; one that takes nothing for this long is not.
   Duration stalled = std::chrono::seconds(10);
   // How many of the last messages to a peer are told (sent) again when either has been started
-  // anew. Two for protocols of rounds, where a neighbour is one round ahead at most; asynchronous
-  // ones need none.
+  // anew. Two for protocols of rounds, where a neighbour is one round ahead at most, and more where
+  // they merge (Plan::retold); asynchronous ones need none.
   std::size_t retold = 0;
   // Whom a node without a checkpoint asks for a model, and how many rounds behind them it must be
   // to take it. None where a node must see every message from the first.

@@ -17,6 +17,7 @@ class LiveMerge : public LiveRing {
     for (auto& node : nodes_) {
       node->merge = merge;
       node->options.gather = kPatience;
+      node->options.retold = 3;
     }
   }
 };

@@ -269,7 +269,7 @@ RuntimeOptions LiveInsides::read_options() const {
                             ? 0
                             : read_setting("begin_with", settings_.begin_with, parse_members),
           .linger = duration("linger", settings_.linger),
-          .retold = plan_.protocol.retold(),
+          .retold = plan_.retold(id_),
           .helpers = helpers(),
           .pace = settings_.pace.empty() ? Duration::zero() : duration("pace", settings_.pace),
           .began_at =

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -265,6 +267,17 @@ void set_training_steps(Plan& plan, std::int64_t steps, std::int64_t in_all) {
 
 bool Plan::own_data() const {
   return lesson.options.partition.kind->own_data;
+}
+
+std::uint32_t Plan::retold(NodeId node) const {
+  if (!protocol.kind->synchronous) return 0;
+  std::map<NodeId, std::uint32_t> meetings;  // In a merge, by peer.
+  std::uint32_t meetings_max = 0;
+  if (merge)
+    for (Round step = 0; step < merge->options.topology->cycle_length(); ++step)
+      for (const NodeId peer : merge->options.topology->peers(node, step))
+        meetings_max = std::max(meetings_max, ++meetings[peer]);
+  return 2 + meetings_max;
 }
 
 std::uint64_t Plan::run() const {

@@ -47,9 +47,8 @@ struct ProtocolPlan {
   PreparedProtocol prepared{};  // Makes one for every node, and knows when they end.
 
   // In a live run: whether a link whose queue is full lets go of the oldest message, since no node
-  // waits for it, and how many of its last messages a node tells a peer that has come back.
+  // waits for it.
   bool newest_wins() const { return !prepared.waits_for_ever; }
-  std::uint32_t retold() const { return kind->synchronous ? 2 : 0; }
 };
 
 // When to test, and on how much.
@@ -91,6 +90,11 @@ struct Plan {
   Random fault_random() const { return root().fork("faults"); }
   std::uint64_t run() const;  // Tells this run's messages from another's.
   bool own_data() const;      // Whether each node has its own files.
+  // How many of its last messages a live node tells a peer that has come back; none where nobody
+  // waits for them. One that was killed goes on from before its last training, and may have told
+  // what came of that: its peer is one round ahead then, and all steps of a merge in which they
+  // meet.
+  std::uint32_t retold(NodeId node) const;
 };
 
 // Both throw std::invalid_argument for a wrong line, or for two that contradict each other.

@@ -175,7 +175,6 @@ TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   };
   EXPECT_TRUE(protocol("dpsgd").prepared.waits_for_ever);
   EXPECT_FALSE(protocol("dpsgd").newest_wins());
-  EXPECT_EQ(protocol("dpsgd").retold(), 2u);
   EXPECT_FALSE(protocol("dpsgd:patience=1s").prepared.waits_for_ever);
   // A peer that reads slowly holds up those who wait for ever, and nobody else.
   EXPECT_TRUE(protocol("dpsgd:patience=1s").newest_wins());
@@ -183,7 +182,22 @@ TEST(Plan, KnowsWhatAProtocolAsksOfLinks) {
   EXPECT_EQ(protocol("dpsgd").prepared.patience, Duration::zero());
   EXPECT_FALSE(protocol("divshare").prepared.waits_for_ever);
   EXPECT_TRUE(protocol("divshare").newest_wins());
-  EXPECT_EQ(protocol("divshare").retold(), 0u);
+}
+
+// A pair that meets once in a merge has one message more to tell again.
+TEST(Plan, KnowsHowManyMessagesAreToldAgain) {
+  const auto retold = [](const char* protocol, const char* merge) {
+    Experiment experiment = toy();
+    experiment.nodes = "8";
+    experiment.protocol = protocol;
+    experiment.merge = merge;
+    return read_plan(experiment).retold(0);
+  };
+  EXPECT_EQ(retold("dpsgd", "none"), 2u);
+  EXPECT_EQ(retold("dpsgd", "end"), 3u);
+  EXPECT_EQ(retold("dpsgd", "every:rounds=2"), 3u);
+  EXPECT_EQ(retold("divshare", "none"), 0u);
+  EXPECT_EQ(retold("divshare", "end"), 0u);
 }
 
 // Before there is any data: to load it may take a while.
