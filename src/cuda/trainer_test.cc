@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/threads.h"
 #include "cuda/backend.h"
 #include "cuda/for_tests.h"
@@ -111,6 +113,65 @@ TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
   EXPECT_EQ(train("cuda", true), wanted);
   EXPECT_EQ(train("cuda:chunk=1", true), wanted);
   EXPECT_EQ(train("cuda:chunk=1", false), wanted);
+}
+
+// Nodes that join as soon as they are ready: all of a cohort, some, so that a chunk stays half
+// empty and another empty, or none; with what the optimizer remembers of each.
+TEST(CudaTrainer, WhoJoinsIsTrainedAsWhoIsBegun) {
+  SKIP_WITHOUT_GPU();
+  constexpr NodeId kMany = 60;
+  const LearningWorld world = world_of(testing::images(1, 13, 10));
+  const Partition partition = partition_data(world.data, "iid", kMany, Random(1));
+  const auto train = [&](const char* device, bool joining) {
+    const Learning learning =
+        make_learning(world.data, partition,
+                      {.model = parse_spec("mlp:hidden=20/12"),
+                       .training = parse_training("adam:lr=0.02,batch=2,steps=9"),
+                       .device = parse_device(device),
+                       .backends = world.backends});
+    Trainer& trainer = *learning.trainer;
+    std::vector<Vector> models(kMany, trainer.initial_model());
+    Vector& losses = models.emplace_back(kMany);
+    Workers workers(3);
+    for (const NodeId count : {60u, 30u, 0u, 60u, 49u}) {
+      std::vector<TrainJob> all(kMany), cohort(kMany);
+      for (NodeId node = 0; node < count; ++node)
+        all[node] = {node, models[node], Random(4).fork("node", node).fork("of", count)};
+      if (joining) {
+        EXPECT_TRUE(trainer.open(cohort));
+        std::atomic<std::size_t> joined = 0;
+        workers.for_each(count, [&](std::size_t node) {
+          const std::size_t job = joined++;
+          cohort[job] = all[node];
+          trainer.join(job);
+        });
+        trainer.close();
+      } else {
+        cohort = all;
+        trainer.begin(std::span(cohort).first(count));
+      }
+      workers.for_each(count, [&](std::size_t job) { trainer.await(job); });
+      for (std::size_t job = 0; job < count; ++job) losses[cohort[job].node] += cohort[job].loss;
+    }
+    return models;
+  };
+  const std::vector<Vector> wanted = train("cuda", false);
+  EXPECT_EQ(train("cuda", true), wanted);
+  EXPECT_EQ(train("cuda:chunk=17,graphs=no", true), wanted);
+}
+
+TEST(CudaTrainer, JobsJoinOnlyWhereAllAreInFlightAtOnce) {
+  SKIP_WITHOUT_GPU();
+  const LearningWorld world = world_of(testing::images(1, 13, 10));
+  const auto opens = [&](const char* device, std::size_t jobs) {
+    std::vector<TrainJob> cohort(jobs);
+    const Learning learning =
+        world.learning("mlp:hidden=20/12", "sgd:lr=0.02,batch=2,steps=2", device, 1, kTested);
+    return learning.trainer->open(cohort);
+  };
+  EXPECT_TRUE(opens("cuda:chunk=10", 40));
+  EXPECT_FALSE(opens("cuda:chunk=10", 41));
+  EXPECT_FALSE(opens("cuda", 24));  // Too few to be cut up.
 }
 
 // A round of more steps than are one graph, in as many chunks as go together and in one, and

@@ -42,6 +42,14 @@ class Trainer {
   virtual void begin(std::span<TrainJob> cohort) { train(cohort); }
   virtual void await(std::size_t /*job*/) {}
 
+  // For a cohort whose jobs are ready one after the other: open() in place of begin(), join() for
+  // each job once its place in the cohort is filled in, from any thread, and close() when no more
+  // come; places are filled in from the first on. Some are computed while others are not ready yet.
+  // A trainer that gains nothing by it says so by false, and begin() has to do.
+  virtual bool open(std::span<TrainJob> /*cohort*/) { return false; }
+  virtual void join(std::size_t /*job*/) {}
+  virtual void close() {}
+
   // What it remembers between jobs (momentum), for checkpoints.
   virtual void fields(Archive&) {}
 };

@@ -32,6 +32,15 @@ class TimedTrainer final : public Trainer {
     const Waiting waiting(*this);
     trainer_->await(job);
   }
+  bool open(std::span<TrainJob> cohort) override {
+    const Waiting waiting(*this);
+    return trainer_->open(cohort);
+  }
+  void join(std::size_t job) override { trainer_->join(job); }  // Others merge meanwhile.
+  void close() override {
+    const Waiting waiting(*this);
+    trainer_->close();
+  }
   void fields(Archive& archive) override { trainer_->fields(archive); }
 
  private:

@@ -36,7 +36,14 @@ class Slow final : public Trainer {
     awaited += job;
   }
 
-  std::size_t trained = 0, begun = 0, awaited = 0;
+  bool open(std::span<TrainJob> cohort) override {
+    begun += cohort.size();
+    return true;
+  }
+  void join(std::size_t job) override { joined += job; }
+  void close() override { ++closed; }
+
+  std::size_t trained = 0, begun = 0, awaited = 0, joined = 0, closed = 0;
   double waited_s = 0;  // By all of them together.
 
  private:
@@ -61,6 +68,22 @@ TEST(Measure, WaitsThatOverlapCountOnce) {
   EXPECT_EQ(slow.awaited, 0u + 1 + 2 + 3);
   EXPECT_GE(time.training_s, slow.waited_s);
   EXPECT_LE(time.training_s, all_s);
+}
+
+TEST(Measure, LetsJobsJoin) {
+  LessonTime time;
+  Learning lesson;
+  auto owned = std::make_unique<Slow>();
+  const Slow& slow = *owned;
+  lesson.trainer = std::move(owned);
+  measure(lesson, time);
+  std::vector<TrainJob> jobs(kJobs);
+  EXPECT_TRUE(lesson.trainer->open(jobs));
+  lesson.trainer->join(3);
+  lesson.trainer->close();
+  EXPECT_EQ(slow.begun, kJobs);
+  EXPECT_EQ(slow.joined, 3u);
+  EXPECT_EQ(slow.closed, 1u);
 }
 
 }  // namespace

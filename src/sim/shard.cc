@@ -23,6 +23,7 @@ Shard::Shard(ShardParts parts)
     : blocks_(parts.ranks, parts.nodes),
       make_node_(std::move(parts.make_node)),
       trainings_(*parts.trainer, parts.nodes),
+      computes_early_(parts.computes_early),
       workers_(parts.threads) {
   for (NodeId id = 0; id < parts.nodes; ++id) {
     nodes_.push_back(blocks_.hold(id) ? make_node_(id) : nullptr);
@@ -131,6 +132,7 @@ void Shard::tell_standings() {
 void Shard::handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend) {
   sort_by_node(batch);
   while (effects_.size() < touched_.size()) effects_.emplace_back();
+  const bool early = computes_early_ && touched_.size() > 1 && trainings_.open(touched_.size());
   const auto handle_one_nodes = [&](std::size_t group) {
     const NodeId id = touched_[group];
     effects_[group].begin(now);
@@ -139,11 +141,13 @@ void Shard::handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend)
       complete(id, event, mend);
       if (holds(id)) nodes_[id]->handle(std::move(event), effects_[group]);
     }
+    if (early && effects_[group].training) trainings_.join(id, *effects_[group].training);
   };
   if (touched_.size() == 1 || workers_.threads() == 1)
     for (std::size_t group = 0; group < touched_.size(); ++group) handle_one_nodes(group);
   else
     workers_.for_each(touched_.size(), handle_one_nodes);
+  if (early) trainings_.close();
 }
 
 void Shard::complete(NodeId id, Event& event, const Mend& mend) {

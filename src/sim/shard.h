@@ -38,6 +38,9 @@ struct ShardParts {
   Trainer* trainer = nullptr;
   unsigned threads = 1;    // For packing, encoding, merging; 0: one per core.
   Ranks* ranks = nullptr;  // None: all nodes are held here.
+  // Whether a training may be computed before its time is up. Not where nodes crash: of a training
+  // that is cancelled before its time, the optimizer would remember steps that were never made.
+  bool computes_early = false;
 };
 
 class Shard {
@@ -100,6 +103,7 @@ class Shard {
   std::vector<Standing> standings_;           // By node, where there are several ranks.
   std::vector<Vector> lent_;                  // By node, while models are lent.
   Trainings trainings_;
+  bool computes_early_;
   Workers workers_;
   std::vector<NodeId> touched_;
   std::vector<Effects> effects_;      // At least as many as `touched_`: their memory is kept.

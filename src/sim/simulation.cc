@@ -10,13 +10,22 @@
 
 namespace tessera {
 
+namespace {
+
+ShardParts where_some_crash(ShardParts parts, bool some_crash) {
+  parts.computes_early = !some_crash;
+  return parts;
+}
+
+}  // namespace
+
 Simulation::Simulation(SimulationParts parts)
     : network_(std::move(parts.network)),
       compute_(std::move(parts.compute)),
       faults_(std::move(parts.faults)),
       flights_(parts.shard.nodes),
       lives_(faults_, parts.shard.nodes),
-      shard_(std::move(parts.shard)),
+      shard_(where_some_crash(std::move(parts.shard), faults_.any())),
       progress_(shard_.size()),
       liars_(faults_, node_count(), std::move(parts.graph)) {
   if (!network_) network_ = make_network("ideal", {.nodes = node_count()});

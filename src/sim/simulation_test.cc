@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "run/toy_world.h"
+#include "sim/early_for_tests.h"
 #include "sim/event_queue.h"
 
 namespace tessera {
@@ -82,6 +83,40 @@ TEST(EveryRecipe, SameSeedSameBitsWhateverTheThreads) {
     options.seed = 2;
     EXPECT_NE(ToyWorld(options).run(), digest) << name_of(recipe);
   }
+}
+
+// Of two trainings of a node the second begins from what the first made: that is under way alone.
+TEST(EveryRecipe, TrainingsThatAreComputedEarlyAreTheSame) {
+  for (const Recipe& recipe : recipes()) {
+    ToyWorld wanted(world_of(recipe)), world(world_of(recipe)), loaded(world_of(recipe));
+    const std::uint64_t digest = wanted.run();
+    Early early(world.trainer);
+    world.simulation = make_simulation(world.plan, early, 3);
+    world.simulation->start();
+    for (int i = 0; i < 7; ++i) (void)world.simulation->step();
+    Bytes saved;
+    save_fields(*world.simulation, saved);
+    while (world.simulation->step()) {
+    }
+    EXPECT_EQ(world.simulation->model_digest(), digest) << name_of(recipe);
+    EXPECT_GE(early.joined, 8u) << name_of(recipe);
+    ByteReader in(saved);
+    ASSERT_TRUE(load_fields(*loaded.simulation, in).ok());
+    while (loaded.simulation->step()) {
+    }
+    EXPECT_EQ(loaded.simulation->model_digest(), digest) << name_of(recipe);
+  }
+}
+
+TEST(Simulation, ComputesNoTrainingEarlyThatACrashMayCancel) {
+  ToyWorldOptions options;
+  options.protocol = "dpsgd:rounds=20,patience=3s";
+  options.faults = "crash=30s/5s";
+  ToyWorld world(options);
+  Early early(world.trainer);
+  world.simulation = make_simulation(world.plan, early, 1);
+  world.run();
+  EXPECT_EQ(early.joined, 0u);
 }
 
 // Alone, a node ends at its own target, about 1 from the optimum in each coordinate; together they

@@ -11,6 +11,26 @@ void Trainings::begin(NodeId node, Training training) {
   under_way_[node] = std::move(training);
 }
 
+bool Trainings::open(std::size_t nodes) {
+  for (const std::optional<Training>& training : under_way_)
+    if (training && training->job) return false;  // One cohort at a time.
+  cohort_.assign(nodes, {});
+  joined_ = 0;
+  return trainer_.open(cohort_);
+}
+
+void Trainings::join(NodeId node, Training& training) {
+  const std::size_t job = joined_++;
+  cohort_[job] = {.node = node, .model = training.model, .random = training.random};
+  trainer_.join(job);
+  training.computed = true;
+  training.job = job;
+}
+
+void Trainings::close() {
+  trainer_.close();
+}
+
 void Trainings::end(NodeId node) {
   CHECK(under_way_[node].has_value());
   if (!under_way_[node]->computed) compute_all();

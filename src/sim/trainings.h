@@ -1,9 +1,12 @@
 // The trainings under way. A result is first needed when its time is up; then every training under
 // way begins to be computed with it as one cohort (a batch of jobs), and whoever takes a result
 // waits for that one alone. A training starts from a copy of the model, so when it is computed does
-// not matter, and a GPU gets many nodes at once even where no two start at the same instant.
+// not matter, and a GPU gets many nodes at once even where no two start at the same instant. Where
+// many start at one instant, a trainer that likes to begin early gets each as soon as its node is
+// ready.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -28,6 +31,11 @@ class Trainings {
   Trainings(Trainer& trainer, std::size_t nodes) : trainer_(trainer), under_way_(nodes) {}
 
   void begin(NodeId node, Training training);
+  // Between open(), if it says so, and close(), join() hands trainings over that are about to
+  // begin, of at most so many nodes, from any thread.
+  bool open(std::size_t nodes);
+  void join(NodeId node, Training& training);
+  void close();
   // Its time is up: it begins to be computed if it has not.
   void end(NodeId node);
   // What became of it, after its end. Threads may take different nodes' at once.
@@ -47,6 +55,7 @@ class Trainings {
 
   Trainer& trainer_;
   std::vector<TrainJob> cohort_;                    // Of the last computing.
+  std::atomic<std::size_t> joined_ = 0;             // Of a cohort that is open.
   std::vector<std::optional<Training>> under_way_;  // By node.
 };
 

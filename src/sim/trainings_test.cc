@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/threads.h"
+#include "sim/early_for_tests.h"
 
 namespace tessera {
 namespace {
@@ -136,6 +137,34 @@ TEST(Trainings, AreAwaitedBeforeAnythingElseIsDoneWithThem) {
   EXPECT_EQ(trainer.awaited, (std::vector<NodeId>{1, 0, 2, 3}));
   EXPECT_EQ(trainings.take(3).model, Vector{9});
   EXPECT_EQ(trainings.take(2).model, Vector{3});
+}
+
+TEST(Trainings, AreHandedOverWhileOthersAreNotReady) {
+  PlusOne trainer;
+  Early early(trainer);
+  Trainings trainings(early, 50);
+  trainings.begin(49, {.model = {5, 0}});
+  ASSERT_TRUE(trainings.open(49));
+  std::vector<Training> ready(49);
+  Workers(4).for_each(48, [&](std::size_t i) {  // The last one has nothing to train.
+    ready[i].model = {static_cast<float>(i), 0};
+    trainings.join(static_cast<NodeId>(i), ready[i]);
+  });
+  trainings.close();
+  EXPECT_FALSE(early.is_open);
+  for (NodeId node = 0; node < 48; ++node) trainings.begin(node, std::move(ready[node]));
+  EXPECT_FALSE(trainings.open(1));  // Those are to be taken first.
+  for (NodeId node = 0; node < 48; ++node) {
+    trainings.end(node);
+    const Trained trained = trainings.take(node);
+    EXPECT_EQ(trained.model, (Vector{static_cast<float>(node + 1), 1}));
+    EXPECT_EQ(trained.loss, static_cast<float>(node));
+  }
+  EXPECT_TRUE(trainings.open(1));
+  trainings.close();
+  trainings.end(49);  // Of those that were under way before.
+  EXPECT_EQ(trainings.take(49).model, (Vector{6, 1}));
+  EXPECT_EQ(trainer.cohorts, (std::vector<std::size_t>(49, 1)));
 }
 
 TEST(Trainings, SayWhatFailed) {
