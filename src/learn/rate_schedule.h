@@ -43,7 +43,8 @@ struct RateSchedule {
   double factor = 0.1;
   double lr_min = 0;
 
-  bool constant() const { return warmup == 0 && kind == &rate_schedules().front(); }
+  // By name: LibTorch's library has a table of its own, and `kind` points into the program's.
+  bool constant() const { return warmup == 0 && kind->name == rate_schedules().front().name; }
   bool wants_length() const { return kind->has_length && length == 0; }
   // For a step after `steps` others.
   float rate(float lr, std::uint64_t steps) const;

@@ -60,6 +60,14 @@ TEST(RateSchedule, WarmsUpToAConstantRateThatIsTheOneGiven) {
   for (const float rate : rates("sgd:lr=0.3", 9)) EXPECT_EQ(rate, 0.3f);
 }
 
+// A library that is opened on demand has the table once more, and is handed schedules of the
+// program's.
+TEST(RateSchedule, IsConstantWhereverItsTableLies) {
+  const RateScheduleKind elsewhere = rate_schedules().front();
+  EXPECT_TRUE((RateSchedule{.kind = &elsewhere}.constant()));
+  EXPECT_FALSE(parse_training("sgd:schedule=linear").schedule.constant());
+}
+
 TEST(RateSchedule, TakesTheRunsLengthWhereItNamesNone) {
   RateSchedule schedule = parse_training("sgd:schedule=cosine,warmup=10").schedule;
   EXPECT_TRUE(schedule.wants_length());

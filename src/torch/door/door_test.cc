@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "learn/testing_world.h"
 #include "torch/door/blas_kernel.h"
@@ -30,6 +31,18 @@ TEST(TorchOnDemand, IsLoadedByTheFirstRunThatNeedsIt) {
   const Learning reference = world.learning(c.spec, "sgd:lr=0.05,batch=4", "cpu:mode=reference");
   world.run(*reference.trainer, 1);
   EXPECT_TRUE(libtorch_is_loaded());
+}
+
+// What it judges was read by the program: the library's tables are not the program's.
+TEST(TorchOnDemand, TrainsNodesTogetherAtAConstantRate) {
+  const testing::Case c = testing::small_cases().front();
+  testing::LearningWorld world(c.task), other(c.task);
+  world.backends = other.backends = {&torch_on_demand(), 1};
+  world.run(*world.learning(c.spec, "sgd:lr=0.05,batch=4", "cpu").trainer, 1);
+  other.run(*other.learning(c.spec, "sgd:lr=0.05,batch=4", "cpu:mode=stacked").trainer, 1);
+  EXPECT_LT(largest_gap(other, world), 1e-4);
+  EXPECT_THROW(other.learning(c.spec, "sgd:schedule=step", "cpu:mode=stacked"),
+               std::invalid_argument);
 }
 
 TEST(BlasKernel, IsTheBestTheCpuCanRun) {
