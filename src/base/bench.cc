@@ -53,6 +53,24 @@ std::optional<std::string> output_of(const std::string& command) {
   return output;
 }
 
+std::string show_fixed(double figure, int digits) {
+  return fmt::format("{:.{}f}", figure, digits);
+}
+
+std::string show_short(double figure, int digits) {
+  return fmt::format("{:.{}g}", figure, digits);
+}
+
+// With as many digits as show on which side of `wanted` it lies.
+std::string show_beside(double wanted, double measured, int digits,
+                        std::string (*show)(double figure, int digits)) {
+  constexpr int kDigitsMax = 9;
+  while (digits < kDigitsMax && measured != wanted &&
+         show(measured, digits) == show(wanted, digits))
+    ++digits;
+  return show(measured, digits);
+}
+
 }  // namespace
 
 std::vector<Timing> Bench::time_in_turns(std::span<const Contender> contenders) const {
@@ -129,17 +147,19 @@ void Bench::verify(bool equal, std::string_view what) {
 
 void Bench::goal(std::string_view what, double measured, double wanted, std::string_view unit) {
   const bool reached = measured >= wanted;
-  goals_.push_back({fmt::format("{:<64} {:>8.2f}{unit}  wanted {:>5.2f}{unit}", what, measured,
-                                wanted, fmt::arg("unit", unit)),
-                    reached});
+  goals_.push_back(
+      {fmt::format("{:<64} {:>8}{unit}  wanted {:>5.2f}{unit}", what,
+                   show_beside(wanted, measured, 2, show_fixed), wanted, fmt::arg("unit", unit)),
+       reached});
 }
 
 void Bench::limit(std::string_view what, double measured, double measured_max,
                   std::string_view unit) {
   const bool reached = measured <= measured_max;
-  goals_.push_back({fmt::format("{:<64} {:>8.3g} {}  wanted at most {:.3g} {}", what, measured,
-                                unit, measured_max, unit),
-                    reached});
+  goals_.push_back(
+      {fmt::format("{:<64} {:>8} {}  wanted at most {:.3g} {}", what,
+                   show_beside(measured_max, measured, 3, show_short), unit, measured_max, unit),
+       reached});
 }
 
 void Bench::print_goals() const {

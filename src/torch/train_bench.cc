@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -133,15 +135,27 @@ std::vector<Timing> time_steps(const Bench& bench, const std::vector<Contender>&
   return times;
 }
 
-// Another way to make a model's convolutions, by the options of device=cpu, and by how much a
-// GN-LeNet step is to beat stock LibTorch's.
-struct Way {
-  std::string_view options{};
-  double goal = 0;  // 0: none.
+// Other ways to make a model's convolutions: options of device=cpu.
+constexpr std::array<std::string_view, 4> kWays = {"convolution=winograd", "precision=bf16",
+                                                   "convolution=winograd,precision=bf16",
+                                                   "convolution=amx,precision=bf16"};
+
+struct WayResult {
+  std::string_view way{};
+  double faster = 0;  // Than stock LibTorch's step, so many times.
 };
-constexpr std::array kWays = {Way{"convolution=winograd", 3.5}, Way{"precision=bf16"},
-                              Way{"convolution=winograd,precision=bf16", 5},
-                              Way{"convolution=amx,precision=bf16"}};
+
+// CPUs differ in which way with bf16 is the fastest; one is judged by its best.
+void judge_ways(Bench& bench, std::span<const WayResult> results) {
+  WayResult best{};
+  for (const WayResult& result : results) {
+    if (result.way == "convolution=winograd")
+      bench.goal("the same with convolution=winograd", result.faster, 3.5);
+    if (result.way.ends_with("precision=bf16") && result.faster > best.faster) best = result;
+  }
+  if (!best.way.empty())
+    bench.goal(fmt::format("the same in bf16, at best by {}", best.way), best.faster, 5);
+}
 
 bool has_convolutions(const Model& model) {
   return std::ranges::any_of(model.layers, [](const Layer& layer) {
@@ -170,15 +184,15 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
       {"our CPU layers", [&] { step(*by_hand, samples.batch()); }}};
   const std::size_t first_way = contenders.size();
   std::vector<std::unique_ptr<NodeModel>> nets;
-  std::vector<Way> ways;
-  for (const Way& way : kWays) {
-    const CpuKernels kernels = parse_device(fmt::format("cpu:{}", way.options)).kernels;
+  std::vector<WayResult> ways;
+  for (const std::string_view way : kWays) {
+    const CpuKernels kernels = parse_device(fmt::format("cpu:{}", way)).kernels;
     if (!has_way(model, kernels)) continue;
     NodeModel& net = *nets.emplace_back(make_cpu_net(model, kBatch, kernels));
     verify(bench, model, net, stock, samples, kernels.bf16 ? kBf16Gap : kFloatGap);
-    ways.push_back(way);
-    contenders.push_back({fmt::format("our CPU layers, {}", way.options),
-                          [&net, &samples] { step(net, samples.batch()); }});
+    ways.push_back({.way = way});
+    contenders.push_back(
+        {fmt::format("our CPU layers, {}", way), [&net, &samples] { step(net, samples.batch()); }});
   }
   const std::vector<Timing> times = time_steps(bench, contenders);
   const auto faster = [&](std::size_t i) { return times[0].median_s / times[i].median_s; };
@@ -188,10 +202,8 @@ void bench_steps(Bench& bench, std::string_view spec, const Task& task,
   if (spec == "lstm") bench.goal("an LSTM step against stock LibTorch, one core", faster(2), 1.3);
   if (spec != "gn-lenet" || is_quick(bench)) return;
   bench.goal("a GN-LeNet step against stock LibTorch, one core", faster(2), 1.4);
-  for (std::size_t i = 0; i < ways.size(); ++i)
-    if (ways[i].goal > 0)
-      bench.goal(fmt::format("the same with {}", ways[i].options), faster(first_way + i),
-                 ways[i].goal);
+  for (std::size_t i = 0; i < ways.size(); ++i) ways[i].faster = faster(first_way + i);
+  judge_ways(bench, ways);
 }
 
 void bench_matrix_product(Bench& bench) {
