@@ -55,7 +55,10 @@ class Chunk {
   // Of lower rank, earlier.
   Chunk(const ChunkParts& parts, int rank) : parts_(parts), stream_(rank), turns_(kGraphsKept) {}
 
-  void drop_jobs() { jobs_ = {}; }
+  void drop_jobs() {
+    jobs_ = {};
+    put_ = 0;
+  }
   void settle() const { stream_.wait(); }  // After a failure something may still be under way.
   std::span<TrainJob> jobs() const { return jobs_; }
   std::size_t room() const { return room_; }  // For so many nodes there is memory.

@@ -53,14 +53,15 @@ class CudaTrainer final : public Trainer {
     ask_for_the_rest();
   }
 
-  // For jobs that are in flight all at once.
-  bool open(std::span<TrainJob> cohort) override {
-    const std::size_t together = nodes_together(cohort.size());
-    if (cohort.size() <= kTogetherMin || cohort.size() > together * in_flight_) return false;
+  // For more jobs than one chunk takes, where all are in flight at once.
+  bool takes_early(std::size_t jobs) const override {
+    return jobs > kTogetherMin && jobs <= nodes_together(jobs) * in_flight_;
+  }
+
+  void open(std::span<TrainJob> cohort) override {
     begin_cohort(cohort.size());
     for (std::size_t first = 0; first < cohort.size(); first += together_)
       make_ready(first, cohort);
-    return true;
   }
 
   // Whoever brings the last of a chunk's jobs starts it.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <utility>
 
 #include "base/threads.h"
 #include "cuda/backend.h"
@@ -120,6 +122,8 @@ TEST(CudaTrainer, WhatIsBegunIsAwaitedByManyThreads) {
 TEST(CudaTrainer, WhoJoinsIsTrainedAsWhoIsBegun) {
   SKIP_WITHOUT_GPU();
   constexpr NodeId kMany = 60;
+  constexpr std::array<std::pair<NodeId, std::size_t>, 5> kCohorts = {
+      {{30, 60}, {60, 60}, {27, 30}, {0, 60}, {49, 60}}};
   const LearningWorld world = world_of(testing::images(1, 13, 10));
   const Partition partition = partition_data(world.data, "iid", kMany, Random(1));
   const auto train = [&](const char* device, bool joining) {
@@ -133,12 +137,13 @@ TEST(CudaTrainer, WhoJoinsIsTrainedAsWhoIsBegun) {
     std::vector<Vector> models(kMany, trainer.initial_model());
     Vector& losses = models.emplace_back(kMany);
     Workers workers(3);
-    for (const NodeId count : {60u, 30u, 0u, 60u, 49u}) {
+    for (const auto& [count, places] : kCohorts) {
       std::vector<TrainJob> all(kMany), cohort(kMany);
       for (NodeId node = 0; node < count; ++node)
         all[node] = {node, models[node], Random(4).fork("node", node).fork("of", count)};
       if (joining) {
-        EXPECT_TRUE(trainer.open(cohort));
+        EXPECT_TRUE(trainer.takes_early(places));
+        trainer.open(std::span(cohort).first(places));
         std::atomic<std::size_t> joined = 0;
         workers.for_each(count, [&](std::size_t node) {
           const std::size_t job = joined++;
@@ -163,15 +168,14 @@ TEST(CudaTrainer, WhoJoinsIsTrainedAsWhoIsBegun) {
 TEST(CudaTrainer, JobsJoinOnlyWhereAllAreInFlightAtOnce) {
   SKIP_WITHOUT_GPU();
   const LearningWorld world = world_of(testing::images(1, 13, 10));
-  const auto opens = [&](const char* device, std::size_t jobs) {
-    std::vector<TrainJob> cohort(jobs);
+  const auto takes_early = [&](const char* device, std::size_t jobs) {
     const Learning learning =
         world.learning("mlp:hidden=20/12", "sgd:lr=0.02,batch=2,steps=2", device, 1, kTested);
-    return learning.trainer->open(cohort);
+    return learning.trainer->takes_early(jobs);
   };
-  EXPECT_TRUE(opens("cuda:chunk=10", 40));
-  EXPECT_FALSE(opens("cuda:chunk=10", 41));
-  EXPECT_FALSE(opens("cuda", 24));  // Too few to be cut up.
+  EXPECT_TRUE(takes_early("cuda:chunk=10", 40));
+  EXPECT_FALSE(takes_early("cuda:chunk=10", 41));
+  EXPECT_FALSE(takes_early("cuda", 24));  // Too few to be cut up.
 }
 
 // A round of more steps than are one graph, in as many chunks as go together and in one, and

@@ -45,8 +45,10 @@ class Trainer {
   // For a cohort whose jobs are ready one after the other: open() in place of begin(), join() for
   // each job once its place in the cohort is filled in, from any thread, and close() when no more
   // come; places are filled in from the first on. Some are computed while others are not ready yet.
-  // A trainer that gains nothing by it says so by false, and begin() has to do.
-  virtual bool open(std::span<TrainJob> /*cohort*/) { return false; }
+  // Only where takes_early() says that it gains by that. After an exception close() may never come,
+  // and the next begin() or open() starts afresh.
+  virtual bool takes_early(std::size_t /*jobs*/) const { return false; }
+  virtual void open(std::span<TrainJob> /*cohort*/) {}
   virtual void join(std::size_t /*job*/) {}
   virtual void close() {}
 

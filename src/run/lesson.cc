@@ -32,9 +32,10 @@ class TimedTrainer final : public Trainer {
     const Waiting waiting(*this);
     trainer_->await(job);
   }
-  bool open(std::span<TrainJob> cohort) override {
+  bool takes_early(std::size_t jobs) const override { return trainer_->takes_early(jobs); }
+  void open(std::span<TrainJob> cohort) override {
     const Waiting waiting(*this);
-    return trainer_->open(cohort);
+    trainer_->open(cohort);
   }
   void join(std::size_t job) override { trainer_->join(job); }  // Others merge meanwhile.
   void close() override {

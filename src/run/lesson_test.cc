@@ -36,10 +36,8 @@ class Slow final : public Trainer {
     awaited += job;
   }
 
-  bool open(std::span<TrainJob> cohort) override {
-    begun += cohort.size();
-    return true;
-  }
+  bool takes_early(std::size_t jobs) const override { return jobs == kJobs; }
+  void open(std::span<TrainJob> cohort) override { begun += cohort.size(); }
   void join(std::size_t job) override { joined += job; }
   void close() override { ++closed; }
 
@@ -78,7 +76,9 @@ TEST(Measure, LetsJobsJoin) {
   lesson.trainer = std::move(owned);
   measure(lesson, time);
   std::vector<TrainJob> jobs(kJobs);
-  EXPECT_TRUE(lesson.trainer->open(jobs));
+  EXPECT_TRUE(lesson.trainer->takes_early(kJobs));
+  EXPECT_FALSE(lesson.trainer->takes_early(kJobs + 1));
+  lesson.trainer->open(jobs);
   lesson.trainer->join(3);
   lesson.trainer->close();
   EXPECT_EQ(slow.begun, kJobs);

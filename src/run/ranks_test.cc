@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "run/lesson.h"
 #include "run/ranks_matrix.h"
+#include "sim/early_for_tests.h"
 #include "sim/thread_ranks.h"
 
 namespace tessera {
@@ -15,6 +17,13 @@ namespace {
 std::string story_alone(const Plan& plan) {
   SimulatedRun run(plan, 1);
   return story_of(run);
+}
+
+std::uint64_t digest_at_the_end(Simulation& simulation) {
+  simulation.start();
+  while (simulation.step()) {
+  }
+  return simulation.model_digest();
 }
 
 TEST(Ranks, AnyNumberEndsInTheSameBits) {
@@ -43,6 +52,25 @@ TEST(Ranks, MoreThanNodesDoNoHarm) {
     if (ranks.mine() == 0) first = story;
   });
   EXPECT_EQ(first, alone);
+}
+
+// A rank's trainer hears of the rank's own nodes alone.
+TEST(Ranks, TrainingsBeginEarlyOnEach) {
+  const Plan plan = read_plan({.nodes = "12",
+                               .model = "quadratic:dimension=20",
+                               .topology = "regular:degree=4",
+                               .protocol = "dpsgd:rounds=5"});
+  const Learning learning = make_lesson(plan, 1);
+  const auto alone = make_simulation(plan, *learning.trainer, 1);
+  const std::uint64_t digest = digest_at_the_end(*alone);
+  ThreadRanks(3).run([&](Ranks& ranks) {
+    const Learning own = make_lesson(plan, 1);
+    Early early(*own.trainer);
+    const auto simulation = make_simulation(plan, early, 2, &ranks);
+    EXPECT_EQ(digest_at_the_end(*simulation), digest);
+    EXPECT_EQ(early.widest, 4u);
+    EXPECT_EQ(early.joined, 4u * 5);
+  });
 }
 
 // Notes how much a rank packed at once.

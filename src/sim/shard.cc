@@ -132,7 +132,7 @@ void Shard::tell_standings() {
 void Shard::handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend) {
   sort_by_node(batch);
   while (effects_.size() < touched_.size()) effects_.emplace_back();
-  const bool early = computes_early_ && touched_.size() > 1 && trainings_.open(touched_.size());
+  const bool early = computes_early_ && touched_.size() > 1 && trainings_.open(held_and_touched());
   const auto handle_one_nodes = [&](std::size_t group) {
     const NodeId id = touched_[group];
     effects_[group].begin(now);
@@ -141,13 +141,20 @@ void Shard::handle(std::vector<NodeEvent>& batch, Instant now, const Mend& mend)
       complete(id, event, mend);
       if (holds(id)) nodes_[id]->handle(std::move(event), effects_[group]);
     }
-    if (early && effects_[group].training) trainings_.join(id, *effects_[group].training);
+    if (early && holds(id) && effects_[group].training)
+      trainings_.join(id, *effects_[group].training);
   };
   if (touched_.size() == 1 || workers_.threads() == 1)
     for (std::size_t group = 0; group < touched_.size(); ++group) handle_one_nodes(group);
   else
     workers_.for_each(touched_.size(), handle_one_nodes);
   if (early) trainings_.close();
+}
+
+std::size_t Shard::held_and_touched() const {
+  if (blocks_.alone()) return touched_.size();
+  const auto held = [this](NodeId id) { return holds(id); };
+  return static_cast<std::size_t>(std::count_if(touched_.begin(), touched_.end(), held));
 }
 
 void Shard::complete(NodeId id, Event& event, const Mend& mend) {

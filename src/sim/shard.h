@@ -38,8 +38,8 @@ struct ShardParts {
   Trainer* trainer = nullptr;
   unsigned threads = 1;    // For packing, encoding, merging; 0: one per core.
   Ranks* ranks = nullptr;  // None: all nodes are held here.
-  // Whether a training may be computed before its time is up. Not where nodes crash: of a training
-  // that is cancelled before its time, the optimizer would remember steps that were never made.
+  // Whether a training may be computed before its time is up. Not where nodes may crash: of a
+  // training that is cancelled before its time, the optimizer would remember steps never made.
   bool computes_early = false;
 };
 
@@ -96,6 +96,7 @@ class Shard {
  private:
   void sort_by_node(const std::vector<NodeEvent>& batch);
   void complete(NodeId id, Event& event, const Mend& mend);
+  std::size_t held_and_touched() const;
 
   Blocks blocks_;
   std::function<std::unique_ptr<Node>(NodeId)> make_node_;

@@ -12,8 +12,8 @@ namespace tessera {
 
 namespace {
 
-ShardParts where_some_crash(ShardParts parts, bool some_crash) {
-  parts.computes_early = !some_crash;
+ShardParts with_faults(ShardParts parts, const Faults& faults) {
+  parts.computes_early = !faults.any();
   return parts;
 }
 
@@ -25,7 +25,7 @@ Simulation::Simulation(SimulationParts parts)
       faults_(std::move(parts.faults)),
       flights_(parts.shard.nodes),
       lives_(faults_, parts.shard.nodes),
-      shard_(where_some_crash(std::move(parts.shard), faults_.any())),
+      shard_(with_faults(std::move(parts.shard), faults_)),
       progress_(shard_.size()),
       liars_(faults_, node_count(), std::move(parts.graph)) {
   if (!network_) network_ = make_network("ideal", {.nodes = node_count()});

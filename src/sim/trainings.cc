@@ -12,11 +12,12 @@ void Trainings::begin(NodeId node, Training training) {
 }
 
 bool Trainings::open(std::size_t nodes) {
-  for (const std::optional<Training>& training : under_way_)
-    if (training && training->job) return false;  // One cohort at a time.
+  // One cohort at a time.
+  if (!early_pays_ || in_flight_ > 0 || !trainer_.takes_early(nodes)) return false;
   cohort_.assign(nodes, {});
   joined_ = 0;
-  return trainer_.open(cohort_);
+  trainer_.open(cohort_);
+  return true;
 }
 
 void Trainings::join(NodeId node, Training& training) {
@@ -25,10 +26,12 @@ void Trainings::join(NodeId node, Training& training) {
   trainer_.join(job);
   training.computed = true;
   training.job = job;
+  ++in_flight_;
 }
 
 void Trainings::close() {
   trainer_.close();
+  early_pays_ = joined_ == 0 || 2 * joined_ >= cohort_.size();
 }
 
 void Trainings::end(NodeId node) {
@@ -57,6 +60,7 @@ void Trainings::await(Training& training) {
   trainer_.await(*training.job);
   training.loss = cohort_[*training.job].loss;
   training.job.reset();
+  --in_flight_;
 }
 
 void Trainings::compute_all() {
@@ -71,6 +75,7 @@ void Trainings::compute_all() {
   for (std::optional<Training>& training : under_way_)
     if (training) training->computed = true;
   for (std::size_t job = 0; job < cohort_.size(); ++job) under_way_[cohort_[job].node]->job = job;
+  in_flight_ = cohort_.size();
 }
 
 void Trainings::fields(Archive& archive) {

@@ -54,8 +54,12 @@ class Trainings {
   void await(Training& training);
 
   Trainer& trainer_;
-  std::vector<TrainJob> cohort_;                    // Of the last computing.
-  std::atomic<std::size_t> joined_ = 0;             // Of a cohort that is open.
+  std::vector<TrainJob> cohort_;            // Of the last computing.
+  std::atomic<std::size_t> joined_ = 0;     // Of a cohort that is open.
+  std::atomic<std::size_t> in_flight_ = 0;  // Jobs of the cohort that are not awaited yet.
+  // Not any more once few of those who might have joined did: a cohort of few is soon begun, and
+  // keeps the many that come after it waiting.
+  bool early_pays_ = true;
   std::vector<std::optional<Training>> under_way_;  // By node.
 };
 

@@ -167,6 +167,31 @@ TEST(Trainings, AreHandedOverWhileOthersAreNotReady) {
   EXPECT_EQ(trainer.cohorts, (std::vector<std::size_t>(49, 1)));
 }
 
+// The many that come later would wait for the few.
+TEST(Trainings, WhereFewJoinedNoneJoinsAgain) {
+  PlusOne trainer;
+  Early early(trainer);
+  Trainings trainings(early, 4);
+  const auto join = [&](std::size_t places, NodeId count) {
+    if (!trainings.open(places)) return false;
+    for (NodeId node = 0; node < count; ++node) {
+      Training training{.model = {1, 0}};
+      trainings.join(node, training);
+      trainings.begin(node, std::move(training));
+    }
+    trainings.close();
+    for (NodeId node = 0; node < count; ++node) {
+      trainings.end(node);
+      trainings.take(node);
+    }
+    return true;
+  };
+  EXPECT_TRUE(join(4, 2));
+  EXPECT_TRUE(join(4, 0));
+  EXPECT_TRUE(join(4, 1));
+  EXPECT_FALSE(join(4, 4));
+}
+
 TEST(Trainings, SayWhatFailed) {
   Unhurried trainer;
   Trainings trainings(trainer, 2);
