@@ -409,6 +409,33 @@ TEST(Merge, TheLastMayHaveACodecOfItsOwn) {
   }
 }
 
+// What changed since the nodes last had one model is small beside the model, and four bits are fine
+// steps of it.
+TEST(Merge, FewBitsAreFinerForWhatChangedSinceTheLast) {
+  const auto models_after = [](const char* sharing, const char* codec) {
+    Experiment experiment = toy();
+    experiment.model = "quadratic:dimension=400,lr=0.02";
+    experiment.protocol = "dpsgd:rounds=100";
+    experiment.sharing = sharing;
+    experiment.codec = codec;
+    experiment.merge = "every:rounds=4";
+    SimulatedRun run(read_plan(experiment), 1);
+    run.to_end();
+    Vector all;
+    for (const auto model : models_of(run)) all.insert(all.end(), model.begin(), model.end());
+    return all;
+  };
+  const auto gap = [](const Vector& a, const Vector& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(sum / static_cast<double>(a.size()));
+  };
+  const Vector exact = models_after("jwins:budget=0.3", "gamma+f32"),
+               whole = models_after("jwins:budget=0.3", "gamma+q4"),
+               changes = models_after("jwins:budget=0.3,relative=yes", "gamma+q4");
+  EXPECT_LT(2 * gap(changes, exact), gap(whole, exact));
+}
+
 TEST(Merge, RefusalsSayWhatToChange) {
   const auto refusal = [](auto change) -> std::string {
     Experiment experiment = toy();
@@ -436,6 +463,13 @@ TEST(Merge, RefusalsSayWhatToChange) {
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "every", e.sharing = "choco"; }),
             "sharing=choco keeps copies of its neighbours, which a merge between rounds would "
             "falsify: use merge=end");
+  EXPECT_EQ(refusal([](Experiment& e) {
+              e.merge = "every:time=5s", e.protocol = "swift:until=9s";
+              e.sharing = "jwins:relative=yes";
+            }),
+            "sharing=jwins:relative=yes tells what has changed since all averaged last, and with "
+            "merge=every:time=5s some are still told what changed before: use merge=end, or leave "
+            "relative=yes out");
   EXPECT_EQ(refusal([](Experiment& e) { e.merge = "end", e.faults = "hostile=1,attack=alie"; }),
             "merge=end is a plain mean of all models, which one hostile node can lead anywhere: "
             "leave out the merge or the hostile nodes");

@@ -114,6 +114,10 @@ SharingContext sharing_context(const Plan& plan, std::size_t dimension,
           .rule = plan.rule};
 }
 
+bool tells_changes(const Spec& sharing) {
+  return Options(sharing).yes("relative", false);
+}
+
 void refuse_contradictions(const Plan& plan) {
   if (names_node(plan.lesson.options.data.spec) && !plan.own_data())
     throw std::invalid_argument(
@@ -135,6 +139,11 @@ void refuse_contradictions(const Plan& plan) {
         "merge={} is a plain mean of all models, which one hostile node can lead anywhere: leave "
         "out the merge or the hostile nodes",
         plan.experiment.merge));
+  if (plan.merge && plan.merge->period > Duration::zero() && tells_changes(plan.sharing.spec))
+    throw std::invalid_argument(fmt::format(
+        "sharing={} tells what has changed since all averaged last, and with merge={} some are "
+        "still told what changed before: use merge=end, or leave relative=yes out",
+        plan.experiment.sharing, plan.experiment.merge));
   if (!plan.sharing.kind->fixed_peers_only) return;
   if (plan.merge && plan.merge->every > 0 && !plan.sharing.kind->resynchronizes)
     throw std::invalid_argument(

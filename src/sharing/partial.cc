@@ -11,7 +11,9 @@
 //
 // where `start` transforms the model as it was after the last merge. A round is four transforms, as
 // in the released code: of the model when it is packed and again when it is merged, back, and of
-// the average. What travels is c itself, not the change.
+// the average. What travels is c itself, not the change. With relative=yes all coefficients are
+// taken less those of the model that all nodes began with or last averaged to, which changes no
+// score; c is small then, and a quantizer's few bits are finer.
 //
 // With pieces > 1 what is chosen travels in pieces, for protocols that scatter them as DivShare
 // does; then, where the run names no rule, each coefficient becomes the mean of the copies present.
@@ -43,8 +45,9 @@ enum class Accumulate {
 struct PartialOptions {
   Budget budget{};
   Accumulate accumulate = Accumulate::kRound;
-  double full_above =
-      0.5;  // From this fraction on everything is sent, in one piece without indices.
+  // From this fraction on everything is sent, in one piece without indices.
+  double full_above = 0.5;
+  bool relative = false;  // Values are changes since all nodes had the same.
   std::uint32_t pieces = 1;
   std::uint64_t seed = 0;  // Of the cut, which must be the same on all nodes.
   std::shared_ptr<const Rule> rule{};
@@ -89,7 +92,11 @@ class Partial final : public Sharing {
         memory_(options_.accumulate == Accumulate::kNothing ? 0 : dimension_) {}
 
   void start(std::span<const float> model) override {
-    transform_->forward(model, start_);
+    if (options_.relative) {
+      base_.assign(dimension_, 0);
+      transform_->forward(model, base_);
+    }
+    forward(model, start_);
     if (options_.accumulate == Accumulate::kRound) memory_ = start_;
   }
 
@@ -129,17 +136,18 @@ class Partial final : public Sharing {
       count_training(coefficients);
       if (!others.empty()) {
         average(*options_.rule, coefficients, others);
+        if (options_.relative) add(coefficients, base_);
         transform_->inverse(coefficients, model);
       }
     }
     // Not the averaged coefficients themselves: where a transform has more coefficients than
     // values, as a wavelet has at its borders, those are not quite the transform of any model.
-    transform_->forward(model, start_);
+    forward(model, start_);
   }
 
   Vector told_of(std::span<const float> model, const Coordinates& coordinates) const override {
     Vector coefficients(dimension_);
-    transform_->forward(model, coefficients);
+    forward(model, coefficients);
     return values_at(coefficients, coordinates);
   }
 
@@ -151,6 +159,7 @@ class Partial final : public Sharing {
   void fields(Archive& archive) override {
     archive.same_length(start_);
     archive.same_length(memory_);
+    if (options_.relative) archive.same_length(base_);
     archive(options_.budget);
   }
 
@@ -160,8 +169,13 @@ class Partial final : public Sharing {
   Vector& coefficients_of(std::span<const float> model) const {
     thread_local Vector coefficients;
     coefficients.resize(dimension_);
-    transform_->forward(model, coefficients);
+    forward(model, coefficients);
     return coefficients;
+  }
+
+  void forward(std::span<const float> model, Vector& coefficients) const {
+    transform_->forward(model, coefficients);
+    if (options_.relative) subtract(coefficients, base_, coefficients);
   }
 
   std::size_t count_of(double fraction) const {
@@ -241,6 +255,7 @@ class Partial final : public Sharing {
   std::uint32_t length_, dimension_;
   Cut cut_;
   Vector start_;   // The transform of the model after the last merge; for kTraining, at last look.
+  Vector base_;    // What coefficients are relative to: the transform of the model at start().
   Vector memory_;  // r of the opening comment; the accumulator itself for kTraining.
 };
 
@@ -253,6 +268,7 @@ std::unique_ptr<Sharing> make_partial(Options& options, const SharingContext& co
   if (accumulate == "no") partial.accumulate = Accumulate::kNothing;
   if (accumulate == "training") partial.accumulate = Accumulate::kTraining;
   partial.full_above = options.number("full_above", full_above, above(0));
+  partial.relative = options.yes("relative", false);
   partial.pieces = static_cast<std::uint32_t>(options.integer("pieces", 1, between(1, 1e4)));
   partial.rule = rule_or(context, partial.pieces > 1 ? "present" : "gaps");
   if (partial.pieces > 1 && partial.rule->compares_peers())

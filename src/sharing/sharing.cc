@@ -20,13 +20,13 @@ constexpr std::array kSharings = {
                 .summary = "a random part; only the seed of the mask travels",
                 .make = make_random_sampling},
     SharingKind{.name = "topk",
-                .usage = "topk:budget=0.37,accumulate=round,pieces=1",
+                .usage = "topk:budget=0.37,accumulate=round,pieces=1,relative=no",
                 .summary = "the parameters that changed most, with or without memory",
                 .make = make_topk},
     SharingKind{
         .name = "jwins",
         .usage = "jwins:wavelet=sym2,levels=4,budget=0.1/0.15/0.2/0.25/0.3/0.4/"
-                 "1,accumulate=round,full_above=0.5,pieces=1",
+                 "1,accumulate=round,full_above=0.5,pieces=1,relative=no",
         .summary = "JWINS: a randomly sized part of what changed most in the wavelet domain",
         .make = make_jwins},
     SharingKind{.name = "choco",

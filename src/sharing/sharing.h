@@ -35,7 +35,8 @@ class Sharing {
  public:
   virtual ~Sharing() = default;
 
-  // The model every node begins with, before the first local step.
+  // The model every node begins with, before the first local step, and again what all have where
+  // they averaged exactly.
   virtual void start(std::span<const float> model) = 0;
 
   // What to tell of the model as it is now. Several shares only where the model travels in

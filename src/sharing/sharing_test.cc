@@ -22,10 +22,12 @@ namespace {
 std::vector<std::string> default_specs() {
   std::vector<std::string> specs;
   for (const SharingKind& kind : sharings()) specs.emplace_back(kind.name);
-  for (const char* variant : {"jwins:transform=none", "jwins:transform=fft", "jwins:accumulate=no",
-                              "jwins:accumulate=training", "topk:accumulate=no",
-                              "jwins:wavelet=db4,levels=2", "jwins:pieces=4", "topk:pieces=3",
-                              "loop:transform=none,refresh=2", "loop:transform=fft,step=4"})
+  for (const char* variant :
+       {"jwins:transform=none", "jwins:transform=fft", "jwins:accumulate=no",
+        "jwins:accumulate=training", "topk:accumulate=no", "jwins:wavelet=db4,levels=2",
+        "jwins:pieces=4", "topk:pieces=3", "jwins:relative=yes", "topk:relative=yes,pieces=3",
+        "jwins:relative=yes,accumulate=training", "loop:transform=none,refresh=2",
+        "loop:transform=fft,step=4"})
     specs.emplace_back(variant);
   return specs;
 }
@@ -208,6 +210,40 @@ TEST(Jwins, TheReferenceFormEqualsTheAccumulatorForm) {
     }
   }
   EXPECT_GT(partial, 150);
+}
+
+// The same is told of the same coefficients, less what all had at the start; and the models are the
+// same to rounding.
+TEST(Jwins, RelativeValuesAreChangesSinceTheStart) {
+  const Vector initial = test_model(403, 6);
+  const std::string spec = "jwins:budget=0.2";
+  TestWorld absolute(spec, 4, initial), relative(spec + ",relative=yes", 4, initial);
+  const WaveletPlan plan = plan_wavelet("sym2", 4, initial.size());
+  Vector base(plan.coefficients());
+  const auto expect_less_base = [&](const Share& whole, const Share& less) {
+    const Indices& indices = std::get<Listed>(whole.coordinates).indices;
+    ASSERT_EQ(indices, std::get<Listed>(less.coordinates).indices);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      ASSERT_NEAR(less.values[i], whole.values[i] - base[indices[i]], 2e-5f);
+  };
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    if (round % 3 == 0) {  // All average exactly, and begin anew from there.
+      const Vector common = absolute.models.front();
+      for (TestWorld* world : {&absolute, &relative})
+        for (std::size_t i = 0; i < 4; ++i) {
+          world->models[i] = common;
+          world->sharings[i]->start(common);
+        }
+      wavelet_forward(plan, common, base);
+    }
+    for (TestWorld* world : {&absolute, &relative}) world->train(Random(round));
+    const std::vector<Share> whole = absolute.exchange(Random(round)),
+                             less = relative.exchange(Random(round));
+    for (std::size_t i = 0; i < 4; ++i) {
+      expect_less_base(whole[i], less[i]);
+      expect_near(relative.models[i], absolute.models[i], 2e-5f, "a model");
+    }
+  }
 }
 
 double gamma_bytes(const Indices& indices, std::uint32_t dimension) {
