@@ -21,8 +21,7 @@ draw curves jwins --x=bytes "full=$runs/jwins/full" "random sampling, 37%=$runs/
 draw curves async "DivShare=$runs/async/divshare" "wavelet-DivShare, int8=$runs/async/wavelet" "AD-PSGD, pairs=$runs/async/adpsgd" \
   "AD-PSGD, pings=$runs/async/adpsgd_pings" "SWIFT, on a graph=$runs/async/swift" "SWIFT, scatter=$runs/async/swift_scatter"
 # scripts/results.sh few-bytes, budgets and jwins
-draw ends ends "only merges=$runs/few-bytes/only_merges_100" "_pairs, last rounds whole=$runs/few-bytes/pairs_last" \
-  "^merges and pairs=$runs/few-bytes/merges_last_f16" "^pairs=$runs/few-bytes/pairs" "_JWINS, late=$runs/few-bytes/scheduled" \
+draw ends ends "^merges and pairs=$runs/few-bytes/merges_last_f16" "^pairs=$runs/few-bytes/pairs" "_JWINS, late=$runs/few-bytes/scheduled" \
   "_CHOCO %=$runs/budgets/choco10-step=0.35" "^JWINS %=$runs/budgets/jwins10" "_CHOCO %=$runs/budgets/choco20-step=0.55" \
   "^JWINS %=$runs/budgets/jwins20" "_JWINS %=$runs/jwins/jwins_planes" "^random sampling=$runs/jwins/random" "^full sharing=$runs/few-bytes/full"
 exit $left_out
