@@ -49,41 +49,46 @@ class Slow final : public Trainer {
   std::mutex mutex_;
 };
 
+// A lesson whose trainer is slow and whose time is measured.
+struct MeasuredLesson {
+  MeasuredLesson() {
+    auto owned = std::make_unique<Slow>();
+    slow = owned.get();
+    learning.trainer = std::move(owned);
+    measure(learning, time);
+  }
+  LessonTime time{};
+  Learning learning{};
+  const Slow* slow = nullptr;
+};
+
 TEST(Measure, WaitsThatOverlapCountOnce) {
-  LessonTime time;
-  Learning lesson;
-  auto owned = std::make_unique<Slow>();
-  const Slow& slow = *owned;
-  lesson.trainer = std::move(owned);
-  measure(lesson, time);
+  MeasuredLesson lesson;
+  Trainer& trainer = *lesson.learning.trainer;
   const Stopwatch watch;
   std::vector<TrainJob> jobs(kJobs);
-  lesson.trainer->begin(jobs);
-  Workers(kJobs).for_each(kJobs, [&](std::size_t job) { lesson.trainer->await(job); });
+  trainer.begin(jobs);
+  Workers(kJobs).for_each(kJobs, [&](std::size_t job) { trainer.await(job); });
   const double all_s = watch.seconds();
-  EXPECT_EQ(slow.begun, kJobs);
-  EXPECT_EQ(slow.trained, 0u);
-  EXPECT_EQ(slow.awaited, 0u + 1 + 2 + 3);
-  EXPECT_GE(time.training_s, slow.waited_s);
-  EXPECT_LE(time.training_s, all_s);
+  EXPECT_EQ(lesson.slow->begun, kJobs);
+  EXPECT_EQ(lesson.slow->trained, 0u);
+  EXPECT_EQ(lesson.slow->awaited, 0u + 1 + 2 + 3);
+  EXPECT_GE(lesson.time.training_s, lesson.slow->waited_s);
+  EXPECT_LE(lesson.time.training_s, all_s);
 }
 
 TEST(Measure, LetsJobsJoin) {
-  LessonTime time;
-  Learning lesson;
-  auto owned = std::make_unique<Slow>();
-  const Slow& slow = *owned;
-  lesson.trainer = std::move(owned);
-  measure(lesson, time);
+  MeasuredLesson lesson;
+  Trainer& trainer = *lesson.learning.trainer;
   std::vector<TrainJob> jobs(kJobs);
-  EXPECT_TRUE(lesson.trainer->takes_early(kJobs));
-  EXPECT_FALSE(lesson.trainer->takes_early(kJobs + 1));
-  lesson.trainer->open(jobs);
-  lesson.trainer->join(3);
-  lesson.trainer->close();
-  EXPECT_EQ(slow.begun, kJobs);
-  EXPECT_EQ(slow.joined, 3u);
-  EXPECT_EQ(slow.closed, 1u);
+  EXPECT_TRUE(trainer.takes_early(kJobs));
+  EXPECT_FALSE(trainer.takes_early(kJobs + 1));
+  trainer.open(jobs);
+  trainer.join(3);
+  trainer.close();
+  EXPECT_EQ(lesson.slow->begun, kJobs);
+  EXPECT_EQ(lesson.slow->joined, 3u);
+  EXPECT_EQ(lesson.slow->closed, 1u);
 }
 
 }  // namespace
